@@ -1,0 +1,96 @@
+//! The command line as types. No logic: `settings.rs` joins it with the environment.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::{ArgAction, Args, ColorChoice, Parser, Subcommand};
+
+use crate::settings::{FormatSpec, parse_duration, parse_format};
+
+/// Before an unattended agent starts, prove that every MCP tool the run counts on is really there.
+///
+/// Without a subcommand this is the gate: every server of the client's configuration is probed, its tool names are compared
+/// with the lock, and the process exits 0, or 78 with a reason a person can act on.
+#[derive(Debug, Parser)]
+#[command(name = "mcp-preflight", version, max_term_width = 100, after_help = AFTER_HELP)]
+pub(crate) struct Cli {
+    #[command(subcommand)]
+    pub(crate) command: Option<Command>,
+    #[command(flatten)]
+    pub(crate) lock: LockArgs,
+    #[command(flatten)]
+    pub(crate) common: CommonArgs,
+}
+
+const AFTER_HELP: &str = "\
+Exit codes: 0 every locked tool was seen; 64 the command line is wrong; 70 a bug; 74 the lock or a report could not be written; \
+75 only with --tempfail: everything that failed may pass on a retry; 78 the gate says no; 128+n interrupted by signal n.
+
+mcp-preflight runs the commands of the configuration: use it only where you would let the agent run.";
+
+/// What to do instead of the check.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Print the observed tool table; no lock needed.
+    Tools,
+}
+
+/// Options of the check and of writing the lock.
+#[derive(Debug, Args)]
+pub(crate) struct LockArgs {
+    /// Probe, show the difference, write the lock; never from a failed probe.
+    #[arg(long, conflicts_with = "optional", help_heading = "Lock")]
+    pub(crate) update_lock: bool,
+    /// With --update-lock: show the difference, write nothing.
+    #[arg(long, requires = "update_lock", help_heading = "Lock")]
+    pub(crate) dry_run: bool,
+    /// With --update-lock: server NAME may list no tool at all (repeatable).
+    #[arg(long, value_name = "NAME", requires = "update_lock", help_heading = "Lock")]
+    pub(crate) allow_empty: Vec<String>,
+    /// Exit 75 instead of 78 when everything that failed is transient (429, 503, refused, unresolved, timeout).
+    #[arg(long, conflicts_with = "update_lock", help_heading = "Judging")]
+    pub(crate) tempfail: bool,
+}
+
+/// Options of every command.
+#[derive(Debug, Args)]
+pub(crate) struct CommonArgs {
+    /// The client's configuration (repeatable). Default: `.mcp.json` here and in every folder above; the nearest wins by
+    /// server name [env: MCP_CONFIG]
+    #[arg(short, long, value_name = "PATH", global = true, help_heading = "Files")]
+    pub(crate) config: Vec<PathBuf>,
+    /// The lock. Default: mcp-tools.lock.json beside the nearest configuration [env: MCP_TOOL_LOCK]
+    #[arg(short, long, value_name = "PATH", global = true, help_heading = "Files")]
+    pub(crate) lock: Option<PathBuf>,
+    /// One budget for everything a server's probe does: 2, 2.5, 1500ms, 10s, 1m. Default: 10s; 60s for a command that may
+    /// download first (npx, uvx, bunx, pnpm dlx, yarn dlx, docker run ...) [env: MCP_PROBE_TIMEOUT_S]
+    #[arg(short, long, value_name = "DURATION", value_parser = parse_duration, global = true, help_heading = "Probing")]
+    pub(crate) timeout: Option<Duration>,
+    /// One budget for the whole run. What it cuts off is a timeout, never a missing tool.
+    #[arg(long, value_name = "DURATION", value_parser = parse_duration, global = true, help_heading = "Probing")]
+    pub(crate) run_timeout: Option<Duration>,
+    /// Probe only server NAME; the others are reported as skipped (repeatable).
+    #[arg(short, long = "server", value_name = "NAME", global = true, help_heading = "Probing")]
+    pub(crate) servers: Vec<String>,
+    /// Leave server NAME out, and say so (repeatable).
+    #[arg(long = "skip-server", value_name = "NAME", global = true, help_heading = "Probing")]
+    pub(crate) skipped: Vec<String>,
+    /// The run may go on without server NAME: its findings become warnings (repeatable).
+    #[arg(long = "optional", value_name = "NAME", global = true, help_heading = "Judging")]
+    pub(crate) optional: Vec<String>,
+    /// Probes at once. Default: 2 x processors for stdio servers, 64 for remote ones.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..), global = true, help_heading = "Probing")]
+    pub(crate) jobs: Option<u16>,
+    /// human or json; with =PATH into a file (repeatable). Standard output gets human unless a format without PATH is given.
+    #[arg(long = "format", value_name = "FORMAT[=PATH]", value_parser = parse_format, global = true, help_heading = "Output")]
+    pub(crate) formats: Vec<FormatSpec>,
+    /// Show every server; twice: the messages too, secrets masked.
+    #[arg(short, long, action = ArgAction::Count, global = true, conflicts_with = "quiet", help_heading = "Output")]
+    pub(crate) verbose: u8,
+    /// Print nothing when all is well.
+    #[arg(short, long, global = true, help_heading = "Output")]
+    pub(crate) quiet: bool,
+    /// Colours: auto (a terminal, and no NO_COLOR), always or never.
+    #[arg(long, value_name = "WHEN", default_value = "auto", global = true, help_heading = "Output")]
+    pub(crate) color: ColorChoice,
+}

@@ -1,0 +1,87 @@
+//! Writing the lock: never from a failed probe, never blindly, never half.
+
+use std::collections::BTreeMap;
+use std::time::Instant;
+
+use similar::TextDiff;
+
+use super::gather::{self, Expected, Seen};
+use crate::compare::Purpose;
+use crate::config::{self, Configuration};
+use crate::environment::Environment;
+use crate::error::Error;
+use crate::finding::{Code, Severity};
+use crate::lock::Lock;
+use crate::lock::store::Store;
+use crate::server::Location;
+use crate::settings::Settings;
+use crate::verdict::{self, LockUpdate, UpdateOutcome, Verdict};
+
+/// Probes, shows the difference, writes.
+pub(super) fn run(
+    settings: &Settings,
+    environment: &Environment,
+    dry_run: bool,
+    allow_empty: &[String],
+) -> Result<Verdict, Error> {
+    let began = Instant::now();
+    let configuration = config::load(&settings.configs, environment)?;
+    let store = gather::open_lock(settings, environment, &configuration)?;
+    let old = store.lock()?;
+    let known = old.clone().unwrap_or_default().servers;
+    gather::check_names(settings, allow_empty, &configuration, &known)?;
+    if configuration.servers.is_empty() && known.is_empty() {
+        return Err(nothing_to_lock(&configuration));
+    }
+    let seen = gather::probe(settings, environment, &configuration.servers)?;
+    let new = merged(settings, old.as_ref(), &seen);
+    let mut verdict = gather::judge(settings, configuration, &store, &new.servers, seen, Purpose::Lock);
+    verdict.findings.retain(|finding| {
+        let is_allowed = finding.server.as_ref().is_some_and(|name| allow_empty.iter().any(|other| other == name.as_str()));
+        !(finding.code == Code::ToolsEmpty && is_allowed)
+    });
+    verdict.exit = verdict::exit(&verdict.findings, &verdict.servers, false);
+    verdict.update = Some(write(&store, old.as_ref(), &new, &verdict, dry_run)?);
+    Ok(Verdict { elapsed: began.elapsed(), ..verdict })
+}
+
+fn write(store: &Store, old: Option<&Lock>, new: &Lock, verdict: &Verdict, dry_run: bool) -> Result<LockUpdate, Error> {
+    let is_refused = verdict.findings.iter().any(|finding| finding.severity == Severity::Error);
+    let outcome = match old {
+        _ if is_refused => UpdateOutcome::Refused,
+        Some(old) if old == new => UpdateOutcome::Unchanged,
+        _ if dry_run => UpdateOutcome::DryRun,
+        _ => UpdateOutcome::Written,
+    };
+    let changes = matches!(outcome, UpdateOutcome::Written | UpdateOutcome::DryRun);
+    let diff = if changes { difference(&store.text(), &new.render(), store.shown()) } else { String::new() };
+    if outcome == UpdateOutcome::Written {
+        store.replace(new)?;
+    }
+    Ok(LockUpdate { outcome, diff, servers: new.servers.len(), tools: new.tool_count() })
+}
+
+/// The tables that were seen, and for servers that took no part the entries they had.
+fn merged(settings: &Settings, old: Option<&Lock>, seen: &Seen) -> Lock {
+    let old = old.map(|lock| &lock.servers);
+    let kept = old.into_iter().flatten().filter(|(name, _)| !gather::is_wanted(settings, name));
+    let mut servers: Expected = kept.map(|(name, tools)| (name.clone(), tools.clone())).collect::<BTreeMap<_, _>>();
+    for (name, observation) in &seen.observations {
+        if let Some(table) = observation.table() {
+            servers.insert(name.clone(), table.names().into_iter().collect());
+        }
+    }
+    Lock { servers }
+}
+
+fn difference(old: &str, new: &str, shown: &str) -> String {
+    TextDiff::from_lines(old, new).unified_diff().context_radius(2).header(shown, shown).to_string()
+}
+
+fn nothing_to_lock(configuration: &Configuration) -> Error {
+    let file = configuration.files.first().cloned().unwrap_or_default();
+    Error::Config {
+        location: Location { file, line: 1, column: 1 },
+        message: "there is no server in the configuration: a lock of nothing would be satisfied by everything".to_owned(),
+    }
+}

@@ -1,0 +1,35 @@
+//! The only rooms that see everything: each command is the flow, on one screen.
+
+mod check;
+mod gather;
+mod lock;
+mod tools;
+
+use crate::environment::Environment;
+use crate::error::Error;
+use crate::exit::Exit;
+use crate::report;
+use crate::settings::{Job, Settings};
+use crate::verdict::Verdict;
+
+/// Does what was asked for.
+///
+/// # Errors
+/// Why no gate was performed, or why its report could not be written.
+pub(crate) fn run(settings: &Settings, environment: &Environment) -> Result<Exit, Error> {
+    let verdict: Verdict = match &settings.job {
+        Job::Check => check::run(settings, environment)?,
+        Job::UpdateLock { dry_run, allow_empty } => lock::run(settings, environment, *dry_run, allow_empty)?,
+        Job::Tools => tools::run(settings, environment)?,
+    };
+    let written = report::write(&verdict, &settings.job, &settings.output);
+    match written {
+        // A closed gate stays closed, whatever became of its report.
+        Err(error) if !verdict.passes() => {
+            report::write_error(&error, None);
+            Ok(verdict.exit)
+        }
+        Err(error) => Err(error),
+        Ok(()) => Ok(verdict.exit),
+    }
+}

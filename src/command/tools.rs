@@ -1,0 +1,22 @@
+//! The observed tool table, without a lock.
+
+use std::time::Instant;
+
+use super::gather::{self, Expected};
+use crate::compare::Purpose;
+use crate::config;
+use crate::environment::Environment;
+use crate::error::Error;
+use crate::settings::Settings;
+use crate::verdict::Verdict;
+
+/// Probes, and says what was seen.
+pub(super) fn run(settings: &Settings, environment: &Environment) -> Result<Verdict, Error> {
+    let began = Instant::now();
+    let configuration = config::load(&settings.configs, environment)?;
+    let store = gather::open_lock(settings, environment, &configuration)?;
+    gather::check_names(settings, &[], &configuration, &Expected::new())?;
+    let seen = gather::probe(settings, environment, &configuration.servers)?;
+    let verdict = gather::judge(settings, configuration, &store, &Expected::new(), seen, Purpose::Look);
+    Ok(Verdict { elapsed: began.elapsed(), ..verdict })
+}

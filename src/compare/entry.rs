@@ -1,0 +1,70 @@
+//! What can be said of an entry before it is probed, and of an entry that is not there.
+
+use super::{Purpose, Subject};
+use crate::finding::{Code, Finding, Severity};
+use crate::server::{Server, VariableState};
+use crate::text;
+
+/// The findings about the configuration of one server.
+pub(super) fn findings(subject: &Subject<'_>, purpose: Purpose) -> Vec<Finding> {
+    let Some(entry) = subject.entry else {
+        return absent(subject).into_iter().collect();
+    };
+    let mut findings = Vec::new();
+    if let Err(reason) = &entry.transport {
+        findings.push(
+            Finding::new(Code::EntryInvalid, format!("the client skips this entry: {reason}"))
+                .at(&entry.location)
+                .help("mend the entry: the agent would start without this server, and say nothing"),
+        );
+    }
+    findings.extend(variables(entry));
+    for (key, location) in &entry.unknown_keys {
+        findings.push(
+            Finding::new(Code::KeyUnknown, format!("the client ignores the key {key:?}"))
+                .at(location)
+                .help("remove it, or check its spelling"),
+        );
+    }
+    if subject.expected.is_none() && purpose == Purpose::Check {
+        findings.push(
+            Finding::new(Code::ServerUnlocked, "the lock does not know this server: its tools are not checked")
+                .at(&entry.location)
+                .help(format!("add it: {}", super::table::update_command(subject.name))),
+        );
+    }
+    findings.into_iter().map(|finding| finding.about(subject.name)).collect()
+}
+
+fn absent(subject: &Subject<'_>) -> Option<Finding> {
+    let expected = subject.expected?;
+    let message = format!(
+        "the lock expects {} of this server, but no configuration has it",
+        text::count(expected.len(), "tool")
+    );
+    let finding = Finding::new(Code::ServerAbsent, message)
+        .about(subject.name)
+        .naming(expected.iter().cloned().collect())
+        .help("put its entry back, or, when it was removed on purpose, run `mcp-preflight --update-lock` and commit the lock");
+    Some(finding)
+}
+
+/// One finding a variable and severity, however often the entry uses it.
+fn variables(entry: &Server) -> Vec<Finding> {
+    entry
+        .unsatisfied_variables()
+        .into_iter()
+        .map(|variable| {
+            let (name, path) = (&variable.name, &variable.path);
+            let finding = if variable.state == VariableState::Empty {
+                Finding::new(Code::VariableEmpty, format!("{path} uses ${{{name}}}, and {name} is set but empty"))
+                    .severity(Severity::Warning)
+            } else {
+                Finding::new(Code::VariableUnset, format!("{path} uses ${{{name}}}, and {name} is not set"))
+                    .note("the server was started with an empty value; the client would pass on the literal placeholder")
+            };
+            let help = format!("set {name} in the step that runs mcp-preflight and the agent");
+            finding.at(&variable.location).help(help)
+        })
+        .collect()
+}

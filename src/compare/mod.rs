@@ -1,0 +1,144 @@
+//! (lock, offered) -> findings. Pure: rules print nothing, and know nothing of processes or sockets.
+
+mod entry;
+mod rename;
+mod table;
+
+use std::collections::BTreeSet;
+
+use crate::finding::Finding;
+use crate::lens::{Offer, Unusable};
+use crate::observed::Observation;
+use crate::server::{Server, ServerName};
+
+/// What is known of one server, from the configuration, the lock and the probe.
+#[derive(Debug)]
+pub(crate) struct Subject<'a> {
+    /// Its name.
+    pub(crate) name: &'a ServerName,
+    /// Its entry; `None` when only the lock knows it.
+    pub(crate) entry: Option<&'a Server>,
+    /// What the lock expects; `None` when the lock does not know it.
+    pub(crate) expected: Option<&'a BTreeSet<String>>,
+    /// Whether it was left out on request.
+    pub(crate) is_skipped: bool,
+    /// What the probe saw.
+    pub(crate) observation: Option<&'a Observation>,
+    /// What the client makes of it.
+    pub(crate) offer: Offer,
+}
+
+/// What a comparison is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Purpose {
+    /// The gate: the lock decides.
+    Check,
+    /// Making a lock: what is observed is to become the expectation.
+    Lock,
+    /// Looking only.
+    Look,
+}
+
+/// What became of one server.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Status {
+    /// Every locked tool was seen.
+    Verified,
+    /// It was probed, and a locked tool is missing or unusable.
+    Drift,
+    /// It could not be verified.
+    Failed,
+    /// It was left out on request.
+    Skipped,
+    /// It was probed, but the lock does not know it.
+    Unlocked,
+}
+
+impl Status {
+    /// The word in reports.
+    pub(crate) fn as_str(self) -> &'static str {
+        match self {
+            Self::Verified => "verified",
+            Self::Drift => "drift",
+            Self::Failed => "failed",
+            Self::Skipped => "skipped",
+            Self::Unlocked => "unlocked",
+        }
+    }
+}
+
+/// The comparison of one server.
+#[derive(Debug)]
+pub(crate) struct Comparison {
+    /// What became of it.
+    pub(crate) status: Status,
+    /// What the lock expects, sorted.
+    pub(crate) expected: Vec<String>,
+    /// What was listed, sorted.
+    pub(crate) observed: Vec<String>,
+    /// Locked, not listed.
+    pub(crate) missing: Vec<String>,
+    /// Listed, not locked. Empty where nothing is locked.
+    pub(crate) added: Vec<String>,
+    /// The full names the client would give its model.
+    pub(crate) offered: Vec<String>,
+    /// Listed, not offered.
+    pub(crate) unusable: Vec<Unusable>,
+    /// What there is to say.
+    pub(crate) findings: Vec<Finding>,
+}
+
+/// Compares one server.
+pub(crate) fn compare(subject: Subject<'_>, purpose: Purpose) -> Comparison {
+    let expected: Vec<String> = subject.expected.into_iter().flatten().cloned().collect();
+    let observed = subject.observation.and_then(Observation::table).map(|table| table.names()).unwrap_or_default();
+    let is_listed = subject.observation.is_some_and(|observation| observation.table().is_some());
+    let missing = if is_listed { without(&expected, &observed) } else { Vec::new() };
+    let added = if is_listed && subject.expected.is_some() { without(&observed, &expected) } else { Vec::new() };
+    let mut comparison = Comparison {
+        status: Status::Skipped,
+        expected,
+        observed,
+        missing,
+        added,
+        offered: subject.offer.offered.clone(),
+        unusable: subject.offer.unusable.clone(),
+        findings: Vec::new(),
+    };
+    if !subject.is_skipped {
+        let mut findings = entry::findings(&subject, purpose);
+        findings.extend(table::findings(&subject, &comparison, purpose));
+        comparison.findings = findings;
+        comparison.status = status(&subject, &comparison);
+    }
+    comparison
+}
+
+fn status(subject: &Subject<'_>, comparison: &Comparison) -> Status {
+    let is_hit = comparison.unusable.iter().any(|unusable| comparison.expected.contains(&unusable.tool));
+    match subject.observation {
+        None => Status::Failed,
+        Some(observation) if observation.failure().is_some() => Status::Failed,
+        Some(_) if subject.expected.is_none() => Status::Unlocked,
+        Some(_) if !comparison.missing.is_empty() || is_hit => Status::Drift,
+        Some(_) => Status::Verified,
+    }
+}
+
+fn without(names: &[String], others: &[String]) -> Vec<String> {
+    names.iter().filter(|name| !others.contains(name)).cloned().collect()
+}
+
+/// `A is not set (.mcp.json:5:9), B is empty (.mcp.json:6:9)`: the variables of an entry that have no value.
+fn unsatisfied(entry: Option<&Server>) -> Option<String> {
+    use crate::server::VariableState;
+    let found = entry.map(Server::unsatisfied_variables).unwrap_or_default();
+    let said: Vec<String> = found
+        .iter()
+        .map(|variable| {
+            let what = if variable.state == VariableState::Empty { "is empty" } else { "is not set" };
+            format!("{} {what} ({})", variable.name, variable.location)
+        })
+        .collect();
+    (!said.is_empty()).then(|| said.join(", "))
+}

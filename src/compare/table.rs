@@ -1,0 +1,203 @@
+//! What can be said of a server after its probe.
+
+use super::rename::renames;
+use super::{Comparison, Purpose, Subject, unsatisfied};
+use crate::finding::{Code, Finding, Severity};
+use crate::observed::{FailureClass, Observation, ProbeFailure, ToolTable};
+use crate::server::ServerName;
+use crate::text;
+
+/// How many of the last lines of stderr are shown.
+const EXCERPT_LINES: usize = 8;
+/// How much of a line is shown.
+const EXCERPT_WIDTH: usize = 240;
+
+/// The findings about what a probe saw of one server.
+pub(super) fn findings(subject: &Subject<'_>, comparison: &Comparison, purpose: Purpose) -> Vec<Finding> {
+    let Some(observation) = subject.observation else { return Vec::new() };
+    let mut findings = Vec::new();
+    if let Some(failure) = observation.failure() {
+        findings.push(failed(subject, observation, failure, purpose));
+    }
+    if let Some(table) = observation.table() {
+        findings.extend(missing(subject, observation, comparison));
+        findings.extend(empty(subject, observation, table, purpose));
+        findings.extend(unusable(comparison, purpose));
+        findings.extend(added(subject, comparison, purpose));
+    }
+    if let Some(version) = &subject.offer.refused_version {
+        let message = format!("the server answers with protocol version {version:?}, which the client turns down");
+        findings.push(Finding::new(Code::VersionRefused, message).help("update the server, or the client"));
+    }
+    findings.extend(oddities(observation));
+    findings.into_iter().map(|finding| finding.about(subject.name)).collect()
+}
+
+fn failed(subject: &Subject<'_>, observation: &Observation, failure: &ProbeFailure, purpose: Purpose) -> Finding {
+    // An entry that the client skips is said once, as what it is.
+    let is_counted = purpose != Purpose::Check || subject.expected.is_some();
+    let severity = if is_counted { Severity::Error } else { Severity::Warning };
+    let message = format!("could not be verified: {}", failure.message);
+    let mut finding = Finding::new(Code::ProbeFailed, message)
+        .severity(severity)
+        .naming(subject.expected.into_iter().flatten().cloned().collect())
+        .excerpt(excerpt(&observation.stderr))
+        .help(failure.help.clone().unwrap_or_else(|| default_help(failure.class).to_owned()));
+    if let Some(variables) = unsatisfied(subject.entry) {
+        finding = finding.note(format!("{variables}: that is the likely cause"));
+    }
+    if let Some(noise) = &observation.noise {
+        let lines = text::count(noise.lines, "line");
+        finding = finding.note(format!("it wrote {lines} to standard output that are no protocol, first: {}", noise.first));
+    }
+    if let Some(entry) = subject.entry {
+        finding = finding.at(&entry.location);
+    }
+    finding
+}
+
+fn default_help(class: FailureClass) -> &'static str {
+    match class {
+        FailureClass::Spawn => "check the command",
+        FailureClass::Exited => "run the command by hand with the same variables; its last words are above",
+        FailureClass::Timeout => "see whether it waits for something it cannot have here, or raise --timeout",
+        FailureClass::Protocol => "check that this is an MCP server of the declared transport",
+        FailureClass::RpcError => "the server's own message says why; often a credential or a service it needs",
+        FailureClass::HttpStatus => "check the url and what stands in front of the server",
+        FailureClass::Auth => "check the entry's headers and the variables in them",
+        FailureClass::RateLimited | FailureClass::Unavailable => "wait, then run again",
+        FailureClass::Dns | FailureClass::Connect => "check the host and port, and this machine's network",
+        FailureClass::Tls => "check the certificate",
+        FailureClass::Limit => "the server sends more than any client reads: report it to its makers",
+        FailureClass::Unsupported => "mend the entry, or leave the server out with --skip-server",
+    }
+}
+
+/// The last lines of stderr that say something.
+fn excerpt(stderr: &str) -> Vec<String> {
+    let lines: Vec<&str> = stderr.lines().map(str::trim_end).filter(|line| !line.is_empty()).collect();
+    let from = lines.len().saturating_sub(EXCERPT_LINES);
+    lines[from..].iter().map(|line| text::shorten(line, EXCERPT_WIDTH)).collect()
+}
+
+fn missing(subject: &Subject<'_>, observation: &Observation, comparison: &Comparison) -> Option<Finding> {
+    let missing = &comparison.missing;
+    if missing.is_empty() {
+        return None;
+    }
+    let (n, m) = (missing.len(), comparison.expected.len());
+    let (noun, verb) = (if m == 1 { "tool" } else { "tools" }, if n == 1 { "is" } else { "are" });
+    let message = format!("{n} of {m} locked {noun} {verb} missing: {}", missing.join(", "));
+    let mut finding = Finding::new(Code::ToolsMissing, message).naming(missing.clone());
+    let listed = match comparison.observed.len() {
+        0 => "the server answered and listed nothing".to_owned(),
+        some => format!("the server answered and listed {}", text::count(some, "tool")),
+    };
+    let variables = unsatisfied(subject.entry);
+    finding = finding.note(match &variables {
+        Some(variables) => format!("{listed}, and {variables}: that is the likely cause"),
+        None => listed,
+    });
+    for (old, new) in renames(missing, &comparison.added) {
+        finding = finding.note(format!("{old} was probably renamed to {new}"));
+    }
+    let cause = match (&variables, comparison.observed.is_empty()) {
+        (Some(_), _) => "set the variable",
+        (None, true) => "check the server's credentials: this is how many servers behave without them",
+        (None, false) => "check the server's version, flags and credentials",
+    };
+    let update = update_command(subject.name);
+    if let Some(entry) = subject.entry {
+        finding = finding.at(&entry.location);
+    }
+    Some(
+        finding
+            .excerpt(excerpt(&observation.stderr))
+            .help(format!("{cause}; if the change is meant, run {update} and commit the lock")),
+    )
+}
+
+/// The command that updates one entry of the lock.
+pub(super) fn update_command(server: &ServerName) -> String {
+    let name = server.as_str();
+    let is_plain = !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || "_-.".contains(c));
+    let name = if is_plain { name.to_owned() } else { format!("'{}'", name.replace('\'', "'\\''")) };
+    format!("`mcp-preflight --update-lock --server {name}`")
+}
+
+/// Nothing listed, where that is not said already.
+fn empty(subject: &Subject<'_>, observation: &Observation, table: &ToolTable, purpose: Purpose) -> Option<Finding> {
+    let is_said = purpose == Purpose::Check && subject.expected.is_some();
+    if !table.tools.is_empty() || is_said {
+        return None;
+    }
+    let mut message = "the server answered and listed nothing".to_owned();
+    if let Some(variables) = unsatisfied(subject.entry) {
+        message = format!("{message}, and {variables}: that is the likely cause");
+    }
+    let finding = Finding::new(Code::ToolsEmpty, message).excerpt(excerpt(&observation.stderr));
+    Some(if purpose == Purpose::Lock {
+        finding
+            .severity(Severity::Error)
+            .note("a lock of no tools would be satisfied by everything")
+            .help("set the server's credentials; if it really has no tools, allow that with --allow-empty NAME")
+    } else {
+        finding.help("check the server's credentials")
+    })
+}
+
+fn unusable(comparison: &Comparison, purpose: Purpose) -> Vec<Finding> {
+    let mut reasons: Vec<(&str, Vec<String>)> = Vec::new();
+    for unusable in &comparison.unusable {
+        match reasons.iter_mut().find(|(reason, _)| *reason == unusable.reason) {
+            Some((_, tools)) => tools.push(unusable.tool.clone()),
+            None => reasons.push((&unusable.reason, vec![unusable.tool.clone()])),
+        }
+    }
+    let finding = |(reason, mut tools): (&str, Vec<String>)| {
+        tools.sort_unstable();
+        tools.dedup();
+        let is_hit = tools.iter().any(|tool| comparison.expected.contains(tool));
+        let severity = if is_hit || purpose == Purpose::Lock { Severity::Error } else { Severity::Warning };
+        let message =
+            format!("{} listed, but the client would not offer them: {reason}", text::count(tools.len(), "tool"));
+        Finding::new(Code::ToolsUnusable, message)
+            .severity(severity)
+            .note(format!("affected: {}", tools.join(", ")))
+            .naming(tools)
+            .help("report it to the server's makers, or use a version without this fault")
+    };
+    reasons.into_iter().map(finding).collect()
+}
+
+fn added(subject: &Subject<'_>, comparison: &Comparison, purpose: Purpose) -> Option<Finding> {
+    let added = &comparison.added;
+    if added.is_empty() || purpose != Purpose::Check {
+        return None;
+    }
+    let message = format!("{} not in the lock: {}", text::count(added.len(), "tool"), added.join(", "));
+    let update = update_command(subject.name);
+    Some(Finding::new(Code::ToolsAdded, message).naming(added.clone()).help(format!("lock them with {update}")))
+}
+
+fn oddities(observation: &Observation) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    if let Some(noise) = observation.noise.as_ref().filter(|_| observation.failure().is_none()) {
+        let lines = text::count(noise.lines, "line");
+        let message = format!("wrote {lines} to standard output that are no protocol, first: {}", noise.first);
+        findings.push(
+            Finding::new(Code::StdoutNoise, message)
+                .help("this client skips such lines, others give up: have the server log to stderr"),
+        );
+    }
+    if !observation.left_running.is_empty() {
+        let processes: Vec<String> =
+            observation.left_running.iter().map(|left| format!("{} ({})", left.name, left.pid)).collect();
+        let message = format!("left {} running, which were ended: {}", text::count(processes.len(), "process"), processes.join(", "));
+        findings.push(
+            Finding::new(Code::LeftRunning, message.replace("processs", "processes"))
+                .help("the agent's client would leave them running after every session"),
+        );
+    }
+    findings
+}

@@ -1,0 +1,225 @@
+//! What the gate has to say: one code, one severity, one sentence. A leaf: rules make findings, renderers show them.
+
+use std::fmt;
+
+use crate::server::{Location, ServerName};
+
+/// The stable name of a kind of finding, the same in text, JSON and documentation (`docs/findings.md`).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Code {
+    /// A locked tool is not listed.
+    ToolsMissing,
+    /// A server could not be verified.
+    ProbeFailed,
+    /// The lock names a server that the configuration lacks.
+    ServerAbsent,
+    /// Listed, but the client would not offer it.
+    ToolsUnusable,
+    /// An entry that the client would skip.
+    EntryInvalid,
+    /// A server lists no tool at all.
+    ToolsEmpty,
+    /// `${VAR}` without default, and not set.
+    VariableUnset,
+    /// `${VAR}` set to the empty string.
+    VariableEmpty,
+    /// An enabled server that the lock does not know.
+    ServerUnlocked,
+    /// The server answers a protocol version that the client turns down.
+    VersionRefused,
+    /// Text on stdout that is no protocol message.
+    StdoutNoise,
+    /// Processes that outlived their server.
+    LeftRunning,
+    /// A key of the configuration that the client ignores.
+    KeyUnknown,
+    /// Listed, and not in the lock.
+    ToolsAdded,
+}
+
+impl Code {
+    /// Every code, most important first.
+    #[cfg(test)]
+    pub(crate) const ALL: [Self; 14] = [
+        Self::ToolsMissing,
+        Self::ProbeFailed,
+        Self::ServerAbsent,
+        Self::ToolsUnusable,
+        Self::EntryInvalid,
+        Self::VariableUnset,
+        Self::ToolsEmpty,
+        Self::VariableEmpty,
+        Self::ServerUnlocked,
+        Self::VersionRefused,
+        Self::StdoutNoise,
+        Self::LeftRunning,
+        Self::KeyUnknown,
+        Self::ToolsAdded,
+    ];
+
+    /// The kebab-case name.
+    pub(crate) fn as_str(self) -> &'static str {
+        match self {
+            Self::ToolsMissing => "tools-missing",
+            Self::ProbeFailed => "probe-failed",
+            Self::ServerAbsent => "server-absent",
+            Self::ToolsUnusable => "tools-unusable",
+            Self::EntryInvalid => "entry-invalid",
+            Self::ToolsEmpty => "tools-empty",
+            Self::VariableUnset => "variable-unset",
+            Self::VariableEmpty => "variable-empty",
+            Self::ServerUnlocked => "server-unlocked",
+            Self::VersionRefused => "version-refused",
+            Self::StdoutNoise => "stdout-noise",
+            Self::LeftRunning => "left-running",
+            Self::KeyUnknown => "key-unknown",
+            Self::ToolsAdded => "tools-added",
+        }
+    }
+
+    /// The severity it has unless a rule says otherwise.
+    pub(crate) fn default_severity(self) -> Severity {
+        match self {
+            Self::ToolsMissing
+            | Self::ProbeFailed
+            | Self::ServerAbsent
+            | Self::ToolsUnusable
+            | Self::EntryInvalid
+            | Self::VariableUnset => Severity::Error,
+            Self::ToolsEmpty
+            | Self::VariableEmpty
+            | Self::ServerUnlocked
+            | Self::VersionRefused
+            | Self::StdoutNoise
+            | Self::LeftRunning
+            | Self::KeyUnknown => Severity::Warning,
+            Self::ToolsAdded => Severity::Note,
+        }
+    }
+}
+
+impl fmt::Display for Code {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(self.as_str())
+    }
+}
+
+/// How much a finding weighs. Only an error stops the run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Severity {
+    /// The gate says no.
+    Error,
+    /// Somebody should look.
+    Warning,
+    /// Good to know.
+    Note,
+}
+
+impl Severity {
+    /// The word in reports.
+    pub(crate) fn as_str(self) -> &'static str {
+        match self {
+            Self::Error => "error",
+            Self::Warning => "warning",
+            Self::Note => "note",
+        }
+    }
+}
+
+/// One thing the gate has to say.
+#[derive(Debug, Clone)]
+pub(crate) struct Finding {
+    /// What kind.
+    pub(crate) code: Code,
+    /// How much it weighs, after every rule and option.
+    pub(crate) severity: Severity,
+    /// The server it is about, if it is about one.
+    pub(crate) server: Option<ServerName>,
+    /// One sentence. May hold text from outside: escape it before it is shown.
+    pub(crate) message: String,
+    /// Further sentences.
+    pub(crate) notes: Vec<String>,
+    /// The last lines the server wrote to stderr, where they may tell the reason.
+    pub(crate) excerpt: Vec<String>,
+    /// The tools it is about, raw names, sorted.
+    pub(crate) tools: Vec<String>,
+    /// What to do next.
+    pub(crate) help: Option<String>,
+    /// Where in a file.
+    pub(crate) location: Option<Location>,
+}
+
+impl Finding {
+    /// A finding of this code with its default severity.
+    pub(crate) fn new(code: Code, message: impl Into<String>) -> Self {
+        Self {
+            code,
+            severity: code.default_severity(),
+            server: None,
+            message: message.into(),
+            notes: Vec::new(),
+            excerpt: Vec::new(),
+            tools: Vec::new(),
+            help: None,
+            location: None,
+        }
+    }
+
+    /// The same, about this server.
+    pub(crate) fn about(mut self, server: &ServerName) -> Self {
+        self.server = Some(server.clone());
+        self
+    }
+
+    /// The same, at this place.
+    pub(crate) fn at(mut self, location: &Location) -> Self {
+        self.location = Some(location.clone());
+        self
+    }
+
+    /// The same, naming these tools.
+    pub(crate) fn naming(mut self, tools: Vec<String>) -> Self {
+        self.tools = tools;
+        self
+    }
+
+    /// The same, with advice.
+    pub(crate) fn help(mut self, help: impl Into<String>) -> Self {
+        self.help = Some(help.into());
+        self
+    }
+
+    /// The same, with one more note.
+    pub(crate) fn note(mut self, note: impl Into<String>) -> Self {
+        self.notes.push(note.into());
+        self
+    }
+
+    /// The same, with these last lines of stderr.
+    pub(crate) fn excerpt(mut self, lines: Vec<String>) -> Self {
+        self.excerpt = lines;
+        self
+    }
+
+    /// The same, with this severity.
+    pub(crate) fn severity(mut self, severity: Severity) -> Self {
+        self.severity = severity;
+        self
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Code;
+
+    #[test]
+    fn every_code_is_documented_with_its_severity() {
+        let documented = include_str!("../docs/findings.md");
+        for code in Code::ALL {
+            let row = format!("| `{}` | {}", code.as_str(), code.default_severity().as_str());
+            assert!(documented.contains(&row), "docs/findings.md lacks a row that begins {row:?}");
+        }
+        let rows = documented.lines().filter(|line| line.starts_with("| `")).count();
+        assert_eq!(rows, Code::ALL.len(), "docs/findings.md has a row for a code that does not exist");
+    }
+}

@@ -1,0 +1,228 @@
+//! Claude Code's eyes. Rules as seen on Claude Code 2.1.332 (`clients.md` 1.6 to 1.8); the constants are the data.
+
+use std::collections::BTreeMap;
+
+use serde_json::Value;
+
+use super::{Listed, Offer, Unusable};
+use crate::observed::{Tool, ToolTable};
+
+/// Later pages are lost without a word (1.7).
+const MOST_PAGES: usize = 20;
+/// A tool with a longer full name is dropped (1.8).
+const LONGEST_NAME: usize = 128;
+/// Any other answer to `initialize` makes the connection fail (1.6).
+const ACCEPTED_VERSIONS: [&str; 5] = ["2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05", "2024-10-07"];
+
+/// What the client would offer, server by server.
+pub(super) fn offers(tables: &[Listed<'_>]) -> Vec<Offer> {
+    let mut by_prefix: BTreeMap<String, Vec<&str>> = BTreeMap::new();
+    for listed in tables {
+        by_prefix.entry(normalized(listed.server.as_str())).or_default().push(listed.server.as_str());
+    }
+    tables
+        .iter()
+        .map(|listed| {
+            let prefix = normalized(listed.server.as_str());
+            let namesakes = by_prefix.get(&prefix).map(Vec::as_slice).unwrap_or_default();
+            offer(listed, &prefix, namesakes)
+        })
+        .collect()
+}
+
+fn offer(listed: &Listed<'_>, prefix: &str, namesakes: &[&str]) -> Offer {
+    if !ACCEPTED_VERSIONS.contains(&listed.version) {
+        return Offer { refused_version: Some(listed.version.to_owned()), ..Offer::default() };
+    }
+    if let Some(reason) = whole_list_reason(listed.table, prefix, namesakes) {
+        let drop_all = |tool: &Tool| Unusable { tool: tool.name.clone(), reason: reason.clone() };
+        return Offer { unusable: listed.table.tools.iter().map(drop_all).collect(), ..Offer::default() };
+    }
+    let mut by_name: BTreeMap<String, Vec<&str>> = BTreeMap::new();
+    for tool in &listed.table.tools {
+        let sharing = by_name.entry(normalized(&tool.name)).or_default();
+        if !sharing.contains(&tool.name.as_str()) {
+            sharing.push(&tool.name);
+        }
+    }
+    let mut offer = Offer::default();
+    for tool in &listed.table.tools {
+        let name = normalized(&tool.name);
+        let full = format!("mcp__{prefix}__{name}");
+        let sharing = by_name.get(&name).map(Vec::as_slice).unwrap_or_default();
+        match reason(listed.table, tool, &full, sharing) {
+            Some(reason) => offer.unusable.push(Unusable { tool: tool.name.clone(), reason }),
+            None => offer.offered.push(full),
+        }
+    }
+    offer.offered.sort_unstable();
+    offer.offered.dedup();
+    offer
+}
+
+/// `mcp__<server>__<tool>` is made of both names with everything but letters, digits, `_` and `-` replaced by `_`.
+fn normalized(name: &str) -> String {
+    name.chars().map(|c| if c.is_ascii_alphanumeric() || matches!(c, '_' | '-') { c } else { '_' }).collect()
+}
+
+/// Why the client would offer nothing of this table.
+fn whole_list_reason(table: &ToolTable, prefix: &str, namesakes: &[&str]) -> Option<String> {
+    if !table.declares_tools {
+        return Some("the server does not declare the capability \"tools\", so that the client does not ask".to_owned());
+    }
+    if table.null_cursor {
+        return Some("the last page says \"nextCursor\": null, for which the client drops the whole list".to_owned());
+    }
+    if namesakes.len() > 1 {
+        let names: Vec<String> = namesakes.iter().map(|name| format!("{name:?}")).collect();
+        return Some(format!(
+            "the servers {} all become mcp__{prefix}__, and the client keeps only one of them",
+            names.join(", ")
+        ));
+    }
+    let (index, tool, fault) =
+        table.tools.iter().enumerate().find_map(|(index, tool)| Some((index, tool, schema_fault(&tool.definition)?)))?;
+    Some(format!("tools[{index}] ({}): {fault}; for one such tool the client drops the whole list", tool.name))
+}
+
+/// What makes the client refuse a tool, and with it the list.
+fn schema_fault(definition: &Value) -> Option<&'static str> {
+    let schema = &definition["inputSchema"];
+    if !schema.is_object() {
+        return Some("inputSchema is no object");
+    }
+    if schema["type"] != "object" {
+        return Some("inputSchema.type is not \"object\"");
+    }
+    if schema.get("properties").is_some_and(|properties| !properties.is_object()) {
+        return Some("inputSchema.properties is no object");
+    }
+    if schema.get("required").is_some_and(|required| !required.is_array()) {
+        return Some("inputSchema.required is no array");
+    }
+    if definition.get("description").is_some_and(|description| !description.is_string()) {
+        return Some("description is no string");
+    }
+    None
+}
+
+/// Why the client would not offer this one tool.
+fn reason(table: &ToolTable, tool: &Tool, full: &str, sharing: &[&str]) -> Option<String> {
+    if tool.page >= MOST_PAGES {
+        return Some(format!("stands on page {}, and the client stops after page {MOST_PAGES}", tool.page + 1));
+    }
+    if table.empty_cursor_after.is_some_and(|pages| tool.page >= pages) {
+        return Some("stands behind an empty nextCursor, at which the client stops".to_owned());
+    }
+    let length = full.chars().count();
+    if length > LONGEST_NAME {
+        return Some(format!("its full name has {length} characters, and the client drops it above {LONGEST_NAME}"));
+    }
+    if sharing.len() > 1 {
+        let names: Vec<String> = sharing.iter().map(|name| format!("{name:?}")).collect();
+        return Some(format!("{} all become {full}, and the client keeps only one of them", names.join(", ")));
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::offers;
+    use crate::lens::{Listed, Offer};
+    use crate::observed::{Tool, ToolTable};
+    use crate::server::ServerName;
+
+    fn tool(name: &str) -> Tool {
+        let definition = json!({ "name": name, "inputSchema": { "type": "object" } });
+        Tool { name: name.to_owned(), page: 0, definition }
+    }
+
+    fn table(tools: Vec<Tool>) -> ToolTable {
+        ToolTable { tools, pages: 1, declares_tools: true, ..ToolTable::default() }
+    }
+
+    fn offer(server: &str, table: &ToolTable) -> Offer {
+        let server = ServerName::new(server);
+        offers(&[Listed { server: &server, table, version: "2025-11-25" }]).remove(0)
+    }
+
+    #[test]
+    fn names_are_made_as_the_client_makes_them() {
+        let offer = offer("my.srv", &table(vec![tool("b/c"), tool("a-1_x")]));
+        assert_eq!(offer.offered, ["mcp__my_srv__a-1_x", "mcp__my_srv__b_c"]);
+        assert!(offer.unusable.is_empty());
+    }
+
+    /// Each fault was seen to lose the whole list while the server stays "connected".
+    #[test]
+    fn one_bad_tool_loses_all() {
+        let bad: [(&str, Value); 7] = [
+            ("inputSchema is no object", json!({})),
+            ("inputSchema.type is not", json!({ "inputSchema": { "anyOf": [] } })),
+            ("inputSchema.type is not", json!({ "inputSchema": { "type": "string" } })),
+            ("properties is no object", json!({ "inputSchema": { "type": "object", "properties": null } })),
+            ("required is no array", json!({ "inputSchema": { "type": "object", "required": {} } })),
+            ("description is no string", json!({ "inputSchema": { "type": "object" }, "description": null })),
+            ("inputSchema is no object", json!({ "inputSchema": null })),
+        ];
+        for (fault, definition) in bad {
+            let offer = offer("s", &table(vec![tool("good"), Tool { definition, ..tool("bad") }]));
+            assert!(offer.offered.is_empty());
+            assert_eq!(offer.unusable.len(), 2);
+            assert!(offer.unusable[0].reason.contains(fault), "{}", offer.unusable[0].reason);
+            assert!(offer.unusable[0].reason.starts_with("tools[1] (bad)"));
+        }
+    }
+
+    #[test]
+    fn a_root_any_of_beside_the_type_is_fine() {
+        let definition = json!({ "inputSchema": { "type": "object", "anyOf": [] }, "description": "" });
+        assert_eq!(offer("s", &table(vec![Tool { definition, ..tool("a") }])).offered, ["mcp__s__a"]);
+    }
+
+    #[test]
+    fn limits_and_collisions_lose_single_tools() {
+        let late = Tool { page: 20, ..tool("late") };
+        let long = tool(&"x".repeat(121));
+        let found = offer("s", &table(vec![tool("a.b"), tool("a/b"), tool("fine"), tool("fine"), late, long]));
+        assert_eq!(found.offered, ["mcp__s__fine"]);
+        let reasons: Vec<&str> = found.unusable.iter().map(|unusable| unusable.reason.as_str()).collect();
+        assert_eq!(reasons[0], "\"a.b\", \"a/b\" all become mcp__s__a_b, and the client keeps only one of them");
+        assert_eq!(reasons[2], "stands on page 21, and the client stops after page 20");
+        assert_eq!(reasons[3], "its full name has 129 characters, and the client drops it above 128");
+        let behind = ToolTable { empty_cursor_after: Some(1), ..table(vec![tool("a"), Tool { page: 1, ..tool("b") }]) };
+        assert_eq!(offer("s", &behind).offered, ["mcp__s__a"]);
+    }
+
+    #[test]
+    fn a_list_can_be_lost_as_a_whole() {
+        for lost in [
+            ToolTable { declares_tools: false, ..table(vec![tool("a")]) },
+            ToolTable { null_cursor: true, ..table(vec![tool("a")]) },
+        ] {
+            assert!(offer("s", &lost).offered.is_empty());
+            assert_eq!(offer("s", &lost).unusable.len(), 1);
+        }
+    }
+
+    #[test]
+    fn servers_that_share_a_prefix_lose_each_other() {
+        let (a, b) = (ServerName::new("a b"), ServerName::new("a_b"));
+        let table = table(vec![tool("t")]);
+        let listed = |server| Listed { server, table: &table, version: "2024-11-05" };
+        for offer in offers(&[listed(&a), listed(&b)]) {
+            assert!(offer.offered.is_empty());
+            assert!(offer.unusable[0].reason.contains("\"a b\", \"a_b\""));
+        }
+    }
+
+    #[test]
+    fn another_version_is_turned_down() {
+        let (server, table) = (ServerName::new("s"), table(vec![tool("a")]));
+        let offer = offers(&[Listed { server: &server, table: &table, version: "2026-07-28" }]).remove(0);
+        assert_eq!(offer.refused_version.as_deref(), Some("2026-07-28"));
+        assert!(offer.offered.is_empty() && offer.unusable.is_empty());
+    }
+}

@@ -1,0 +1,42 @@
+//! What a client would offer its model of an observed table. Pure: tables in, offers out. One client a file.
+
+mod claude;
+
+use crate::observed::ToolTable;
+use crate::server::ServerName;
+
+/// What the client makes of one server's table.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct Offer {
+    /// The full names the client's model would see, sorted.
+    pub(crate) offered: Vec<String>,
+    /// Listed, but not offered, in the server's order.
+    pub(crate) unusable: Vec<Unusable>,
+    /// The protocol version that the client turns down, where it does.
+    pub(crate) refused_version: Option<String>,
+}
+
+/// A tool that is listed, but that the client would not offer.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Unusable {
+    /// Its raw name.
+    pub(crate) tool: String,
+    /// Why.
+    pub(crate) reason: String,
+}
+
+/// A table as the lens wants it.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Listed<'a> {
+    /// The server.
+    pub(crate) server: &'a ServerName,
+    /// Its table.
+    pub(crate) table: &'a ToolTable,
+    /// The protocol version it answered with.
+    pub(crate) version: &'a str,
+}
+
+/// What Claude Code would offer of these tables, in their order. Collisions between servers need all of them at once.
+pub(crate) fn claude(tables: &[Listed<'_>]) -> Vec<Offer> {
+    claude::offers(tables)
+}

@@ -1,0 +1,84 @@
+//! mcp-preflight: before an unattended agent starts, prove that every MCP tool the run counts on is really there.
+//!
+//! The flow goes one way; only [`command`] sees all of it:
+//!
+//! ```text
+//! config  files -> servers, as the client would run them      (cli, settings, environment)
+//!   probe   servers -> observations, in parallel, one deadline each
+//!     redact  observations without secrets
+//!       lens    tables -> what the client would offer
+//!         lock    what is expected                              (store: the file)
+//!           compare (lock, offered) -> findings
+//!             verdict findings -> verdict, exit code
+//!               report  verdict -> text                         (text: escaping)
+//! ```
+//!
+//! A dead server is a value ([`observed`]); an error ([`error`]) means that no gate was performed.
+
+mod cli;
+mod command;
+mod compare;
+mod config;
+mod environment;
+mod error;
+mod exit;
+mod finding;
+mod interrupt;
+mod json;
+mod lens;
+mod lock;
+mod observed;
+mod probe;
+mod progress;
+mod redact;
+mod report;
+mod server;
+mod settings;
+mod text;
+mod verdict;
+
+#[cfg(not(unix))]
+compile_error!("mcp-preflight needs process groups and runs on Unix systems only, so far");
+
+use std::panic::catch_unwind;
+use std::process::ExitCode;
+
+use clap::Parser as _;
+
+use crate::cli::Cli;
+use crate::environment::Environment;
+use crate::error::Error;
+use crate::exit::Exit;
+use crate::settings::Settings;
+
+/// Runs the tool with the arguments and the environment of this process.
+pub fn run() -> ExitCode {
+    // A bug must not look like an answer: 70, and every child is ended while the panic unwinds.
+    catch_unwind(start).unwrap_or(Exit::Software).into()
+}
+
+fn start() -> Exit {
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(message) => {
+            let exit = if message.use_stderr() { Exit::Usage } else { Exit::Ok };
+            // Where nobody reads it, the exit code has to do.
+            let _ = message.print();
+            return exit;
+        }
+    };
+    let environment = match Environment::read() {
+        Ok(environment) => environment,
+        Err(error) => return failed(&Error::Usage(format!("cannot read the current folder: {error}")), None),
+    };
+    let settings = match Settings::new(cli, &environment) {
+        Ok(settings) => settings,
+        Err(error) => return failed(&error, None),
+    };
+    command::run(&settings, &environment).unwrap_or_else(|error| failed(&error, Some(&settings)))
+}
+
+fn failed(error: &Error, settings: Option<&Settings>) -> Exit {
+    report::write_error(error, settings.map(|settings| &settings.output));
+    error.exit()
+}

@@ -1,0 +1,180 @@
+//! What can go wrong on the way to an HTTP server and back, told apart. No IO.
+
+use std::error::Error;
+use std::io;
+
+use super::deadline::Deadline;
+use super::jsonrpc::{self, Incoming, Text};
+use super::lines::LONGEST_MESSAGE;
+use crate::observed::{FailureClass, ProbeFailure, Step};
+use crate::text;
+
+/// An answer with a status other than 2xx.
+pub(super) struct Refusal {
+    pub(super) status: u16,
+    pub(super) challenge: Option<String>,
+    pub(super) retry_after: Option<String>,
+    pub(super) location: Option<String>,
+    pub(super) body: Vec<u8>,
+}
+
+impl Refusal {
+    /// The failure it means.
+    pub(super) fn into_failure(self, step: Step, has_session: bool) -> ProbeFailure {
+        let status = self.status;
+        let said = said(&self.body);
+        let detail = match (&self.challenge, &self.retry_after, &self.location) {
+            (Some(challenge), _, _) if status == 401 => format!(" (WWW-Authenticate: {challenge})"),
+            (_, Some(after), _) => format!(" (Retry-After: {after})"),
+            (_, _, Some(location)) if (300..400).contains(&status) => format!(" (Location: {location})"),
+            _ => String::new(),
+        };
+        let (class, help) = match status {
+            401 => (
+                FailureClass::Auth,
+                Some("the credential is missing, wrong or expired: check the entry's headers and the variables in them"),
+            ),
+            403 => (FailureClass::Auth, Some("the credential is known but may not do this: check its permissions")),
+            404 if has_session => (FailureClass::HttpStatus, Some("the server forgot the session it had just given")),
+            404 => (FailureClass::HttpStatus, Some("check the path of the url (often /mcp)")),
+            405 => (
+                FailureClass::HttpStatus,
+                Some("this may be an address of the older HTTP+SSE transport (type \"sse\"), or no MCP server"),
+            ),
+            429 => (FailureClass::RateLimited, Some("wait, then run again")),
+            503 => (FailureClass::Unavailable, Some("the server is overloaded or starting: wait, then run again")),
+            300..=399 => (FailureClass::HttpStatus, Some("put the address it redirects to into the configuration")),
+            _ => (FailureClass::HttpStatus, None),
+        };
+        let message = format!("the server answered {step} with HTTP {status}{detail}{said}");
+        let failure = ProbeFailure::new(class, step, message).with_http_status(status);
+        match help {
+            Some(help) => failure.with_help(help),
+            None => failure,
+        }
+    }
+}
+
+/// What the body of a refusal says: a JSON-RPC error, or the beginning of its text.
+fn said(body: &[u8]) -> String {
+    if let Text::Messages(messages) = jsonrpc::read(body) {
+        for message in messages {
+            if let Incoming::Reply { reply: Err(error), .. } = message {
+                return format!(": error {}: {}", error.code, text::shorten(&error.message, text::RAW_EXCERPT));
+            }
+        }
+    }
+    match excerpt(body) {
+        text if text.is_empty() => String::new(),
+        text => format!(": {text}"),
+    }
+}
+
+/// The beginning of a body on one line.
+fn excerpt(body: &[u8]) -> String {
+    let text = String::from_utf8_lossy(body);
+    let words: Vec<&str> = text.split_whitespace().collect();
+    text::shorten(&words.join(" "), 200)
+}
+
+/// A body that is no MCP message.
+pub(super) fn not_mcp(step: Step, media_type: &str, body: &[u8]) -> ProbeFailure {
+    let what = match media_type {
+        "" => "a body without Content-Type".to_owned(),
+        "application/json" => "a body of application/json that is no JSON-RPC message".to_owned(),
+        other => format!("a body of {other}"),
+    };
+    let found = excerpt(body);
+    let message = format!("the answer to {step} is {what}, not an MCP message: {found}");
+    ProbeFailure::new(FailureClass::Protocol, step, message)
+        .with_help("check the url: a web page or a proxy may answer in the server's place")
+}
+
+/// An answer without a reply in it.
+pub(super) fn no_reply(step: Step, what: &str) -> ProbeFailure {
+    ProbeFailure::new(FailureClass::Protocol, step, format!("no answer to {step}: {what}"))
+}
+
+/// A body longer than the bound.
+pub(super) fn too_long(step: Step) -> ProbeFailure {
+    let bound = LONGEST_MESSAGE / (1024 * 1024);
+    ProbeFailure::new(FailureClass::Limit, step, format!("the answer to {step} is longer than {bound} MiB"))
+}
+
+/// A request that got no answer.
+pub(super) fn of_error(step: Step, deadline: &Deadline, error: &reqwest::Error) -> ProbeFailure {
+    if error.is_timeout() || deadline.remaining().is_none() {
+        let message = format!("{}: no answer to {step}", deadline.gave_up());
+        return ProbeFailure::new(FailureClass::Timeout, step, message);
+    }
+    of_chain(step, error)
+}
+
+/// A body that could not be read to its end.
+pub(super) fn of_read(step: Step, deadline: &Deadline, error: &io::Error) -> ProbeFailure {
+    let inner = error.get_ref().and_then(|inner| inner.downcast_ref::<reqwest::Error>());
+    if error.kind() == io::ErrorKind::TimedOut
+        || inner.is_some_and(reqwest::Error::is_timeout)
+        || deadline.remaining().is_none()
+    {
+        let message = format!("{}: the answer to {step} was still incomplete", deadline.gave_up());
+        return ProbeFailure::new(FailureClass::Timeout, step, message);
+    }
+    of_chain(step, error)
+}
+
+/// Tells DNS, TLS and connections apart by the chain of causes: reqwest has one kind for all of them.
+fn of_chain(step: Step, error: &(dyn Error + 'static)) -> ProbeFailure {
+    let chain = chain(error);
+    let cause = chain.last().cloned().unwrap_or_default();
+    if chain.iter().any(|text| text.contains("dns error")) {
+        return ProbeFailure::new(FailureClass::Dns, Step::Connect, format!("the host name cannot be resolved: {cause}"))
+            .with_help("check the host name in the url, and this machine's network");
+    }
+    if has_tls_error(error) {
+        return ProbeFailure::new(FailureClass::Tls, Step::Connect, format!("no trusted TLS connection: {cause}"))
+            .with_help("check the certificate; for a private CA name its file in SSL_CERT_FILE");
+    }
+    match io_kind(error) {
+        Some(io::ErrorKind::ConnectionRefused) => {
+            ProbeFailure::new(FailureClass::Connect, Step::Connect, "the connection was refused: nothing listens there")
+                .with_help("start the server, or check the host and port in the url")
+        }
+        _ => ProbeFailure::new(FailureClass::Connect, step, format!("the connection failed: {cause}")),
+    }
+}
+
+/// An error and its causes, outermost first. An error inside an IO error is a cause too, which its `source()` passes over.
+fn causes<'a>(error: &'a (dyn Error + 'static)) -> impl Iterator<Item = &'a (dyn Error + 'static)> {
+    let mut next = Some(error);
+    std::iter::from_fn(move || {
+        let error = next.take()?;
+        next = match error.downcast_ref::<io::Error>().and_then(io::Error::get_ref) {
+            Some(inner) => Some(inner),
+            None => error.source(),
+        };
+        Some(error)
+    })
+}
+
+/// Every message of a chain of causes, outermost first, without addresses (they may hold secrets).
+pub(super) fn chain(error: &(dyn Error + 'static)) -> Vec<String> {
+    causes(error)
+        .map(|error| match error.downcast_ref::<reqwest::Error>() {
+            // Its text names the whole address; the causes below say what happened.
+            Some(_) => "the request failed".to_owned(),
+            None => error.to_string(),
+        })
+        .collect()
+}
+
+fn has_tls_error(error: &(dyn Error + 'static)) -> bool {
+    causes(error).any(|error| error.is::<rustls::Error>())
+}
+
+fn io_kind(error: &(dyn Error + 'static)) -> Option<io::ErrorKind> {
+    causes(error)
+        .filter_map(|error| error.downcast_ref::<io::Error>())
+        .map(io::Error::kind)
+        .last()
+}

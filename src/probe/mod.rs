@@ -1,0 +1,129 @@
+//! The only rooms that start processes or open sockets: servers in, observations out.
+
+mod child;
+mod client;
+mod deadline;
+mod http;
+mod http_failure;
+mod jsonrpc;
+mod lines;
+mod pool;
+mod session;
+mod sse;
+mod stdio;
+mod trace;
+mod tree;
+mod wait;
+
+use std::time::Instant;
+
+pub(crate) use pool::{Limits, Watcher, probe_all};
+
+use client::Clients;
+use deadline::Deadline;
+use http::HttpChannel;
+use session::Session;
+use stdio::StdioChannel;
+use trace::Trace;
+
+use crate::interrupt::Interrupt;
+use crate::observed::{FailureClass, Observation, Outcome, Phases, ProbeFailure, Step};
+use crate::server::{RemoteServer, Server, StdioServer, Transport};
+
+/// Probes one server. Its clock starts here.
+fn probe(server: &Server, limits: &Limits, clients: &Clients, interrupt: &Interrupt) -> Observation {
+    let began = Instant::now();
+    let transport = match &server.transport {
+        Ok(transport) => transport,
+        Err(reason) => {
+            let failure = ProbeFailure::new(FailureClass::Unsupported, Step::Start, format!("invalid entry: {reason}"));
+            return Observation::failed(failure, began.elapsed());
+        }
+    };
+    let budget = limits.timeout.unwrap_or_else(|| deadline::default_budget(transport));
+    let deadline = Deadline::start(budget, limits.run_end);
+    if deadline.remaining().is_none() {
+        let failure = ProbeFailure::new(FailureClass::Timeout, Step::Queue, "the time of the whole run was up before its turn");
+        return Observation::failed(failure, began.elapsed());
+    }
+    let trace = Trace::new(limits.transcript);
+    match transport {
+        Transport::Stdio(stdio) => probe_stdio(stdio, deadline, interrupt, trace),
+        Transport::Http(remote) => probe_http(remote, deadline, clients, trace),
+        Transport::Sse(_) => unsupported("the HTTP+SSE transport (type \"sse\") cannot be probed by this version", began),
+        Transport::WebSocket(_) => unsupported("the WebSocket transport (type \"ws\") cannot be probed by this version", began),
+    }
+}
+
+fn probe_stdio(server: &StdioServer, deadline: Deadline, interrupt: &Interrupt, mut trace: Trace) -> Observation {
+    let began = Instant::now();
+    let mut session = Session::default();
+    let mut channel = match StdioChannel::open(server, deadline, interrupt, &mut trace) {
+        Ok(channel) => channel,
+        Err(failure) => return Observation::failed(failure, began.elapsed()),
+    };
+    let connected = began.elapsed();
+    let mut listed = session.list(&mut channel);
+    let elapsed = began.elapsed();
+    let ended = channel.close(listed.is_ok());
+    if let Err(failure) = &mut listed {
+        advise_on_download(failure, server);
+    }
+    Observation {
+        outcome: listed.map_or_else(Outcome::Failed, Outcome::Tools),
+        elapsed,
+        phases: Phases { connect: Some(connected), ..session.phases },
+        identity: session.identity,
+        noise: ended.noise,
+        left_running: ended.left_running,
+        stderr: ended.stderr,
+        stderr_cut: ended.stderr_cut,
+        transcript: trace.into_lines(),
+    }
+}
+
+fn probe_http(server: &RemoteServer, deadline: Deadline, clients: &Clients, mut trace: Trace) -> Observation {
+    let began = Instant::now();
+    let mut session = Session::default();
+    let mut channel = match HttpChannel::open(server, clients, deadline, &mut trace) {
+        Ok(channel) => channel,
+        Err(failure) => return Observation::failed(failure, began.elapsed()),
+    };
+    let listed = session.list(&mut channel);
+    let elapsed = began.elapsed();
+    channel.close();
+    Observation {
+        outcome: listed.map_or_else(Outcome::Failed, Outcome::Tools),
+        elapsed,
+        phases: session.phases,
+        identity: session.identity,
+        transcript: trace.into_lines(),
+        ..Observation::empty()
+    }
+}
+
+fn unsupported(message: &str, began: Instant) -> Observation {
+    let failure = ProbeFailure::new(FailureClass::Unsupported, Step::Connect, message)
+        .with_help("leave the server out with --skip-server NAME until it can be probed");
+    Observation::failed(failure, began.elapsed())
+}
+
+/// A command that was still downloading needs more time, or to be installed before.
+fn advise_on_download(failure: &mut ProbeFailure, server: &StdioServer) {
+    if failure.class == FailureClass::Timeout && failure.step == Step::Initialize && deadline::may_download(server) {
+        let command = &server.command.written;
+        failure.help = Some(format!(
+            "{command:?} may still have been downloading: raise --timeout, or install the server in an earlier step"
+        ));
+    }
+}
+
+/// JSON nested deeper than this tool reads.
+fn too_deep(step: Step) -> ProbeFailure {
+    ProbeFailure::new(FailureClass::Limit, step, "a message is nested deeper than 128 levels")
+}
+
+/// Never shown: a run that was interrupted has no verdict.
+fn interrupted(step: Step) -> ProbeFailure {
+    ProbeFailure::new(FailureClass::Timeout, step, "interrupted")
+}

@@ -1,0 +1,282 @@
+//! The handshake and the list, without IO: what is asked in which order, and what an answer must look like.
+//!
+//! A transport is a [`Channel`]. What belongs to pipes or to HTTP stays there; what belongs to the protocol stays here.
+
+use std::collections::BTreeSet;
+use std::time::Instant;
+
+use serde_json::{Value, json};
+
+use super::jsonrpc::{Reply, RpcError};
+use crate::observed::{FailureClass, Identity, Phases, ProbeFailure, Step, Tool, ToolTable};
+use crate::text;
+
+/// The version offered: the newest one that has a handshake (`protocol.md` section 1).
+pub(super) const OFFERED: &str = "2025-11-25";
+/// More pages are not read.
+const MOST_PAGES: usize = 128;
+/// More tools are not read.
+const MOST_TOOLS: usize = 50_000;
+
+/// A way to a server.
+pub(super) trait Channel {
+    /// Sends a request and waits for its answer, answering what the server asks meanwhile.
+    ///
+    /// # Errors
+    /// Whatever keeps the answer from coming.
+    fn request(&mut self, step: Step, method: &str, params: Option<&Value>) -> Result<Reply, ProbeFailure>;
+
+    /// Sends a notification.
+    ///
+    /// # Errors
+    /// When it cannot be delivered.
+    fn notify(&mut self, step: Step, method: &str) -> Result<(), ProbeFailure>;
+
+    /// Tells the transport which version was agreed on (HTTP repeats it in a header).
+    fn agreed(&mut self, version: &str);
+}
+
+/// One conversation with a server. What it has learnt stays readable when it fails.
+#[derive(Debug, Default)]
+pub(super) struct Session {
+    pub(super) identity: Option<Identity>,
+    pub(super) phases: Phases,
+    declares_tools: bool,
+}
+
+impl Session {
+    /// Opens the session and reads the whole list.
+    ///
+    /// # Errors
+    /// The first thing that went wrong; a part of a list is never returned.
+    pub(super) fn list(&mut self, channel: &mut dyn Channel) -> Result<ToolTable, ProbeFailure> {
+        let began = Instant::now();
+        let opened = self.open(channel);
+        self.phases.initialize = Some(began.elapsed());
+        opened?;
+        let began = Instant::now();
+        let table = self.pages(channel);
+        self.phases.tools_list = Some(began.elapsed());
+        table
+    }
+
+    fn open(&mut self, channel: &mut dyn Channel) -> Result<(), ProbeFailure> {
+        let params = json!({
+            "protocolVersion": OFFERED,
+            "capabilities": {},
+            "clientInfo": { "name": "mcp-preflight", "version": env!("CARGO_PKG_VERSION") },
+        });
+        let result = channel
+            .request(Step::Initialize, "initialize", Some(&params))?
+            .map_err(|error| rejected(Step::Initialize, &error))?;
+        let Some(version) = result["protocolVersion"].as_str() else {
+            return Err(malformed(Step::Initialize, "the result has no protocolVersion", &result));
+        };
+        let info = |key: &str| result["serverInfo"][key].as_str().unwrap_or_default().to_owned();
+        self.identity =
+            Some(Identity { protocol_version: version.to_owned(), name: info("name"), version: info("version") });
+        self.declares_tools = result["capabilities"]["tools"].is_object();
+        channel.agreed(version);
+        channel.notify(Step::Initialized, "notifications/initialized")
+    }
+
+    fn pages(&self, channel: &mut dyn Channel) -> Result<ToolTable, ProbeFailure> {
+        let mut table = ToolTable { declares_tools: self.declares_tools, ..ToolTable::default() };
+        let mut seen = BTreeSet::new();
+        let mut cursor: Option<String> = None;
+        loop {
+            let params = cursor.as_ref().map(|cursor| json!({ "cursor": cursor }));
+            let result = match channel.request(Step::ToolsList, "tools/list", params.as_ref())? {
+                Ok(result) => result,
+                // Without the capability this is how a server says that it has no tools (`protocol.md` 7.3).
+                Err(error) if error.code == -32601 && !self.declares_tools && table.pages == 0 => return Ok(table),
+                Err(error) => return Err(rejected(Step::ToolsList, &error)),
+            };
+            read_page(&mut table, &result)?;
+            cursor = match result.get("nextCursor") {
+                None => return Ok(table),
+                Some(Value::Null) => {
+                    table.null_cursor = true;
+                    return Ok(table);
+                }
+                Some(Value::String(next)) => Some(next.clone()),
+                Some(_) => return Err(malformed(Step::ToolsList, "nextCursor is no string", &result["nextCursor"])),
+            };
+            // A cursor that was followed before leads to the same page again. Clients stop there and keep what they have.
+            if cursor.as_ref().is_some_and(|next| !seen.insert(next.clone())) {
+                table.repeated_cursor = true;
+                return Ok(table);
+            }
+            if cursor.as_deref() == Some("") && table.empty_cursor_after.is_none() {
+                table.empty_cursor_after = Some(table.pages);
+            }
+            if table.pages >= MOST_PAGES {
+                let message = format!("the list has more than {MOST_PAGES} pages; the server may never end it");
+                return Err(ProbeFailure::new(FailureClass::Limit, Step::ToolsList, message));
+            }
+        }
+    }
+}
+
+/// Adds a page to the table.
+fn read_page(table: &mut ToolTable, result: &Value) -> Result<(), ProbeFailure> {
+    let Some(items) = result.get("tools").and_then(Value::as_array) else {
+        return Err(malformed(Step::ToolsList, "the result has no array \"tools\"", result));
+    };
+    for (index, item) in items.iter().enumerate() {
+        let Some(name) = item.get("name").and_then(Value::as_str) else {
+            let message = format!("tools[{index}] on page {} has no name", table.pages + 1);
+            return Err(malformed(Step::ToolsList, &message, item));
+        };
+        table.tools.push(Tool { name: name.to_owned(), page: table.pages, definition: item.clone() });
+    }
+    table.pages += 1;
+    if table.tools.len() > MOST_TOOLS {
+        let message = format!("the list has more than {MOST_TOOLS} tools");
+        return Err(ProbeFailure::new(FailureClass::Limit, Step::ToolsList, message));
+    }
+    Ok(())
+}
+
+/// The server answered with an error.
+fn rejected(step: Step, error: &RpcError) -> ProbeFailure {
+    let data = match &error.data {
+        Value::Null => String::new(),
+        data => format!(" (data: {})", text::shorten(&data.to_string(), text::RAW_EXCERPT)),
+    };
+    let message = text::shorten(&error.message, text::RAW_EXCERPT);
+    let message = format!("the server answered {step} with error {}: {message}{data}", error.code);
+    ProbeFailure::new(FailureClass::RpcError, step, message)
+}
+
+/// The server answered with something that is no valid result.
+fn malformed(step: Step, what: &str, found: &Value) -> ProbeFailure {
+    let found = text::shorten(&found.to_string(), text::RAW_EXCERPT);
+    ProbeFailure::new(FailureClass::Protocol, step, format!("the answer to {step} is malformed: {what}: {found}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::VecDeque;
+
+    use serde_json::{Value, json};
+
+    use super::{Channel, Session};
+    use crate::observed::{FailureClass, ProbeFailure, Step, ToolTable};
+    use crate::probe::jsonrpc::{Reply, RpcError};
+
+    /// Answers `tools/list` from a list, `initialize` with a fixed result, and remembers what was asked.
+    struct Scripted {
+        initialize: Reply,
+        lists: VecDeque<Reply>,
+        asked: Vec<String>,
+    }
+
+    impl Channel for Scripted {
+        fn request(&mut self, _: Step, method: &str, params: Option<&Value>) -> Result<Reply, ProbeFailure> {
+            let cursor = params.and_then(|params| params.get("cursor")).map(Value::to_string);
+            self.asked.push(format!("{method}{}", cursor.map(|cursor| format!(" {cursor}")).unwrap_or_default()));
+            let list = || Ok(json!({ "tools": [], "nextCursor": format!("{}", self.asked.len()) }));
+            Ok(if method == "initialize" {
+                self.initialize.clone()
+            } else {
+                self.lists.pop_front().unwrap_or_else(list)
+            })
+        }
+
+        fn notify(&mut self, _: Step, method: &str) -> Result<(), ProbeFailure> {
+            self.asked.push(method.to_owned());
+            Ok(())
+        }
+
+        fn agreed(&mut self, version: &str) {
+            self.asked.push(format!("agreed {version}"));
+        }
+    }
+
+    fn run(capabilities: &Value, lists: Vec<Reply>) -> (Result<ToolTable, ProbeFailure>, Vec<String>) {
+        let result = json!({ "protocolVersion": "2025-06-18", "capabilities": capabilities, "serverInfo": {} });
+        let mut channel = Scripted { initialize: Ok(result), lists: lists.into(), asked: Vec::new() };
+        let outcome = Session::default().list(&mut channel);
+        (outcome, channel.asked)
+    }
+
+    fn page(names: &[&str], cursor: &Value) -> Reply {
+        let tools: Vec<Value> = names.iter().map(|name| json!({ "name": name })).collect();
+        let mut page = json!({ "tools": tools });
+        if cursor != &json!("none") {
+            page["nextCursor"] = cursor.clone();
+        }
+        Ok(page)
+    }
+
+    #[test]
+    fn pages_are_followed_to_the_end_the_empty_cursor_too() {
+        let lists = vec![
+            page(&["c"], &json!("p2")),
+            page(&["a"], &json!("")),
+            page(&["b", "a"], &json!("none")),
+        ];
+        let (table, asked) = run(&json!({ "tools": {} }), lists);
+        let table = table.expect("a table");
+        assert_eq!(table.names(), ["a", "b", "c"]);
+        assert_eq!((table.pages, table.empty_cursor_after), (3, Some(2)));
+        let expected = [
+            "initialize",
+            "agreed 2025-06-18",
+            "notifications/initialized",
+            "tools/list",
+            "tools/list \"p2\"",
+            "tools/list \"\"",
+        ];
+        assert_eq!(asked, expected);
+    }
+
+    #[test]
+    fn a_null_cursor_ends_the_list_and_a_repeated_one_too() {
+        let (table, _) = run(&json!({ "tools": {} }), vec![page(&["a"], &Value::Null)]);
+        assert!(table.expect("a table").null_cursor);
+        let lists = vec![page(&["a"], &json!("x")), page(&["b"], &json!("x"))];
+        let (table, asked) = run(&json!({ "tools": {} }), lists);
+        assert!(table.expect("a table").repeated_cursor);
+        assert_eq!(asked.len(), 5);
+    }
+
+    #[test]
+    fn an_endless_list_is_a_limit_failure() {
+        let (table, asked) = run(&json!({ "tools": {} }), Vec::new());
+        assert_eq!(table.expect_err("a failure").class, FailureClass::Limit);
+        assert_eq!(asked.len(), 3 + super::MOST_PAGES);
+    }
+
+    #[test]
+    fn a_failing_page_fails_the_whole_list() {
+        let error = RpcError { code: -32603, message: "fetch failed".to_owned(), data: Value::Null };
+        let (table, _) = run(&json!({ "tools": {} }), vec![page(&["a"], &json!("2")), Err(error)]);
+        let failure = table.expect_err("a failure");
+        assert_eq!(failure.class, FailureClass::RpcError);
+        assert_eq!(failure.message, "the server answered tools/list with error -32603: fetch failed");
+    }
+
+    #[test]
+    fn an_unknown_method_is_an_empty_list_only_without_the_capability() {
+        let error = || Err(RpcError { code: -32601, message: "Method not found".to_owned(), data: Value::Null });
+        assert_eq!(run(&json!({}), vec![error()]).0.expect("a table").tools, []);
+        assert!(run(&json!({ "tools": {} }), vec![error()]).0.is_err());
+    }
+
+    #[test]
+    fn malformed_answers_are_protocol_failures() {
+        for bad in [
+            json!([]),
+            json!({}),
+            json!({ "tools": {} }),
+            json!({ "tools": [1] }),
+            json!({ "tools": [{ "name": 1 }] }),
+            json!({ "tools": [], "nextCursor": 1 }),
+        ] {
+            let (table, _) = run(&json!({ "tools": {} }), vec![Ok(bad.clone())]);
+            assert_eq!(table.expect_err("a failure").class, FailureClass::Protocol, "{bad}");
+        }
+    }
+}

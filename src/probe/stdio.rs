@@ -1,0 +1,334 @@
+//! A server as a child process: one thread, one poll over its three pipes and the interrupt, one deadline.
+//!
+//! Nothing here waits for the end of a pipe: an orphan may hold it for ever.
+
+use std::io::{self, Read, Write};
+use std::os::fd::AsFd;
+use std::process::{Command, ExitStatus};
+use std::time::{Duration, Instant};
+
+use rustix::event::{PollFd, PollFlags};
+use serde_json::Value;
+
+use super::child::{self, ChildGroup, Patience, Pipes};
+use super::deadline::Deadline;
+use super::jsonrpc::{self, Incoming, Reply, Text};
+use super::lines::{LONGEST_MESSAGE, LineBuffer, Tail};
+use super::session::Channel;
+use super::trace::Trace;
+use super::wait::{self, Wake};
+use crate::interrupt::Interrupt;
+use crate::observed::{FailureClass, LeftRunning, Noise, ProbeFailure, Step};
+use crate::server::StdioServer;
+use crate::text;
+
+/// How long a server may take to end by itself after its stdin was closed, when its list is already known.
+const CLOSING: Duration = Duration::from_millis(1000);
+/// How long it may take after SIGTERM.
+const AFTER_TERM: Duration = Duration::from_millis(400);
+/// How long to wait for the exit status of a process that closed its stdout.
+const SETTLING: Duration = Duration::from_millis(300);
+/// Room for one read.
+const CHUNK: usize = 64 * 1024;
+
+/// A conversation over pipes.
+pub(super) struct StdioChannel<'a> {
+    child: ChildGroup,
+    pipes: Pipes,
+    outgoing: Vec<u8>,
+    incoming: LineBuffer,
+    stderr: Tail,
+    noise: Option<Noise>,
+    next_id: u64,
+    buffer: Vec<u8>,
+    deadline: Deadline,
+    interrupt: &'a Interrupt,
+    trace: &'a mut Trace,
+}
+
+/// What is known of a server once it is gone.
+pub(super) struct Ended {
+    pub(super) noise: Option<Noise>,
+    pub(super) left_running: Vec<LeftRunning>,
+    pub(super) stderr: String,
+    pub(super) stderr_cut: bool,
+}
+
+impl<'a> StdioChannel<'a> {
+    /// Starts the server: no shell, the whole environment of this process plus the entry's, in the current folder.
+    ///
+    /// # Errors
+    /// A failure of class `spawn`.
+    pub(super) fn open(
+        server: &StdioServer,
+        deadline: Deadline,
+        interrupt: &'a Interrupt,
+        trace: &'a mut Trace,
+    ) -> Result<Self, ProbeFailure> {
+        let mut command = Command::new(server.command.value.reveal());
+        command.args(server.arguments.iter().map(|argument| argument.value.reveal()));
+        command.envs(server.environment.iter().map(|(name, value)| (name, value.value.reveal())));
+        let (child, pipes) = ChildGroup::spawn(&mut command).map_err(|error| not_started(server, &error))?;
+        let mut channel = Self {
+            child,
+            pipes,
+            outgoing: Vec::new(),
+            incoming: LineBuffer::default(),
+            stderr: Tail::default(),
+            noise: None,
+            next_id: 1,
+            buffer: vec![0; CHUNK],
+            deadline,
+            interrupt,
+            trace,
+        };
+        channel.unblock().map_err(|error| {
+            ProbeFailure::new(FailureClass::Spawn, Step::Start, format!("cannot set up its pipes: {error}"))
+        })?;
+        Ok(channel)
+    }
+
+    fn unblock(&mut self) -> io::Result<()> {
+        let Pipes { stdin, stdout, stderr } = &self.pipes;
+        let fds = [stdin.as_ref().map(AsFd::as_fd), stdout.as_ref().map(AsFd::as_fd), stderr.as_ref().map(AsFd::as_fd)];
+        for fd in fds.into_iter().flatten() {
+            let flags = rustix::fs::fcntl_getfl(fd)?;
+            rustix::fs::fcntl_setfl(fd, flags | rustix::fs::OFlags::NONBLOCK)?;
+        }
+        Ok(())
+    }
+
+    /// Ends the server and everything it started.
+    pub(super) fn close(mut self, is_listed: bool) -> Ended {
+        self.drain_stderr(Duration::ZERO);
+        let started = self.child.descendants();
+        self.pipes.stdin = None;
+        let now = Instant::now();
+        // Only a server that answered is given time; it must not push the run beyond its deadline.
+        let by_itself = if is_listed { (now + CLOSING).min(self.deadline.end().max(now)) } else { now };
+        let patience = Patience { by_itself, after_term: AFTER_TERM };
+        let (_, left_running) = self.child.end(&started, patience, self.interrupt);
+        Ended { noise: self.noise, left_running, stderr: self.stderr.text(), stderr_cut: self.stderr.cut }
+    }
+
+    fn send(&mut self, message: &Value) {
+        self.trace.sent(message);
+        self.outgoing.extend_from_slice(message.to_string().as_bytes());
+        self.outgoing.push(b'\n');
+    }
+
+    /// Waits for the answer to `id`.
+    fn await_reply(&mut self, step: Step, id: u64) -> Result<Reply, ProbeFailure> {
+        loop {
+            while let Some(messages) = self.next_messages(step)? {
+                for message in messages {
+                    match message {
+                        Incoming::Reply { id: found, reply } if jsonrpc::answers(&found, &reply, id) => {
+                            return Ok(reply);
+                        }
+                        Incoming::Request { id, method } => self.send(&jsonrpc::response_to(&id, &method)),
+                        Incoming::Reply { .. } | Incoming::Notification => {}
+                    }
+                }
+            }
+            if self.pipes.stdout.is_none() {
+                return Err(self.ended(step));
+            }
+            self.pump(step)?;
+        }
+    }
+
+    /// The messages of the next whole line; `None` when there is no whole line.
+    fn next_messages(&mut self, step: Step) -> Result<Option<Vec<Incoming>>, ProbeFailure> {
+        let line = match self.incoming.next_line() {
+            Ok(Some(line)) => line,
+            Ok(None) => return Ok(None),
+            Err(_) => return Err(too_long(step)),
+        };
+        self.trace.received(line);
+        match jsonrpc::read(line) {
+            Text::Messages(messages) => Ok(Some(messages)),
+            Text::Blank => Ok(Some(Vec::new())),
+            Text::TooDeep => Err(super::too_deep(step)),
+            Text::Noise => {
+                let noise = self.noise.get_or_insert_with(|| {
+                    let first = String::from_utf8_lossy(&line[..line.len().min(text::RAW_EXCERPT)]);
+                    Noise { lines: 0, first: first.trim().to_owned() }
+                });
+                noise.lines += 1;
+                Ok(Some(Vec::new()))
+            }
+        }
+    }
+
+    /// One round: write what can be written, read what is there, or wait for either.
+    fn pump(&mut self, step: Step) -> Result<(), ProbeFailure> {
+        match self.poll(self.deadline.end(), Some(self.interrupt)) {
+            Wake::Ready => {}
+            Wake::TimeUp => return Err(self.timed_out(step)),
+            Wake::Interrupted => return Err(super::interrupted(step)),
+        }
+        self.write();
+        self.read_stdout();
+        self.read_stderr();
+        Ok(())
+    }
+
+    fn poll(&self, until: Instant, interrupt: Option<&Interrupt>) -> Wake {
+        let mut fds = Vec::with_capacity(4);
+        if let Some(interrupt) = interrupt {
+            fds.push(PollFd::from_borrowed_fd(interrupt.watched(), PollFlags::IN));
+        }
+        if let Some(stdout) = &self.pipes.stdout {
+            fds.push(PollFd::from_borrowed_fd(stdout.as_fd(), PollFlags::IN));
+        }
+        if let Some(stderr) = &self.pipes.stderr {
+            fds.push(PollFd::from_borrowed_fd(stderr.as_fd(), PollFlags::IN));
+        }
+        if let Some(stdin) = self.pipes.stdin.as_ref().filter(|_| !self.outgoing.is_empty()) {
+            fds.push(PollFd::from_borrowed_fd(stdin.as_fd(), PollFlags::OUT));
+        }
+        wait::for_any(&mut fds, until, interrupt)
+    }
+
+    /// A server that closed its stdin may still answer; one that is gone is seen at its stdout.
+    fn write(&mut self) {
+        let Some(stdin) = self.pipes.stdin.as_mut().filter(|_| !self.outgoing.is_empty()) else { return };
+        match stdin.write(&self.outgoing) {
+            Ok(written) => drop(self.outgoing.drain(..written)),
+            Err(error) if is_later(&error) => {}
+            Err(_) => self.pipes.stdin = None,
+        }
+    }
+
+    fn read_stdout(&mut self) {
+        let Some(stdout) = self.pipes.stdout.as_mut() else { return };
+        match stdout.read(&mut self.buffer) {
+            Ok(0) => self.pipes.stdout = None,
+            Ok(length) => self.incoming.push(&self.buffer[..length]),
+            Err(error) if is_later(&error) => {}
+            Err(_) => self.pipes.stdout = None,
+        }
+    }
+
+    fn read_stderr(&mut self) {
+        let Some(stderr) = self.pipes.stderr.as_mut() else { return };
+        match stderr.read(&mut self.buffer) {
+            Ok(0) => self.pipes.stderr = None,
+            Ok(length) => self.stderr.push(&self.buffer[..length]),
+            Err(error) if is_later(&error) => {}
+            Err(_) => self.pipes.stderr = None,
+        }
+    }
+
+    /// Reads the rest of stderr, for a moment at most.
+    fn drain_stderr(&mut self, moment: Duration) {
+        let until = Instant::now() + moment;
+        loop {
+            self.read_stderr();
+            let Some(stderr) = &self.pipes.stderr else { return };
+            let mut fds = vec![PollFd::from_borrowed_fd(stderr.as_fd(), PollFlags::IN)];
+            if wait::for_any(&mut fds, until, None) != Wake::Ready {
+                return;
+            }
+        }
+    }
+
+    /// Why there will be no answer, now that stdout is closed.
+    fn ended(&mut self, step: Step) -> ProbeFailure {
+        let status = self.child.wait_until(self.deadline.end().min(Instant::now() + SETTLING), Some(self.interrupt));
+        self.drain_stderr(Duration::from_millis(50));
+        let torn = match self.incoming.rest() {
+            0 => String::new(),
+            bytes => format!(", in the middle of a message (after {})", text::count(bytes, "byte")),
+        };
+        match status {
+            Some(status) => {
+                let message = format!("the process {} before it answered {step}{torn}", child::describe(status));
+                with_status(ProbeFailure::new(FailureClass::Exited, step, message), status)
+            }
+            None => {
+                let message = format!("the process closed its standard output before it answered {step}{torn}");
+                ProbeFailure::new(FailureClass::Exited, step, message)
+            }
+        }
+    }
+
+    fn timed_out(&mut self, step: Step) -> ProbeFailure {
+        self.drain_stderr(Duration::ZERO);
+        if let Some(status) = self.child.status() {
+            let message = format!(
+                "the process {} before it answered {step}; something it started still holds its standard output",
+                child::describe(status)
+            );
+            return with_status(ProbeFailure::new(FailureClass::Exited, step, message), status);
+        }
+        let mut message = format!("{}: no answer to {step}", self.deadline.gave_up());
+        if self.pipes.stdin.is_none() {
+            message.push_str(", and the process has closed its standard input");
+        } else if self.incoming.rest() > 0 {
+            let bytes = text::count(self.incoming.rest(), "byte");
+            message = format!("{message}, only the beginning of a line ({bytes})");
+        }
+        ProbeFailure::new(FailureClass::Timeout, step, message)
+    }
+}
+
+impl Channel for StdioChannel<'_> {
+    fn request(&mut self, step: Step, method: &str, params: Option<&Value>) -> Result<Reply, ProbeFailure> {
+        let id = self.next_id;
+        self.next_id += 1;
+        self.send(&jsonrpc::request(id, method, params));
+        self.await_reply(step, id)
+    }
+
+    fn notify(&mut self, _: Step, method: &str) -> Result<(), ProbeFailure> {
+        self.send(&jsonrpc::notification(method));
+        Ok(())
+    }
+
+    fn agreed(&mut self, _: &str) {}
+}
+
+fn is_later(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted)
+}
+
+fn with_status(mut failure: ProbeFailure, status: ExitStatus) -> ProbeFailure {
+    failure.exit_status = Some(child::exit_number(status));
+    failure
+}
+
+fn too_long(step: Step) -> ProbeFailure {
+    let bound = LONGEST_MESSAGE / (1024 * 1024);
+    let message = format!("a line on standard output is longer than {bound} MiB");
+    ProbeFailure::new(FailureClass::Limit, step, message)
+}
+
+/// Why a command could not be started, in words that lead to the mend.
+fn not_started(server: &StdioServer, error: &io::Error) -> ProbeFailure {
+    let command = server.command.value.reveal();
+    let written = &server.command.written;
+    let is_path = command.contains('/');
+    let (message, help) = match error.kind() {
+        _ if command.is_empty() => (format!("the command {written:?} is empty"), "set the variable it is made of"),
+        io::ErrorKind::NotFound if is_path && std::path::Path::new(command).exists() => (
+            format!("cannot run {written:?}: no such file: the interpreter in its first line is missing"),
+            "check the file's first line (#!)",
+        ),
+        io::ErrorKind::NotFound if is_path => (
+            format!("cannot run {written:?}: no such file"),
+            "check the path; relative paths begin where mcp-preflight was started, as they do for the client",
+        ),
+        io::ErrorKind::NotFound => (
+            format!("cannot run {written:?}: no such file in any folder of PATH"),
+            "install it, or add its folder to PATH",
+        ),
+        io::ErrorKind::PermissionDenied => (
+            format!("cannot run {written:?}: permission denied"),
+            "make it executable (chmod +x), or check that it is a file",
+        ),
+        _ => (format!("cannot run {written:?}: {error}"), "check the command"),
+    };
+    ProbeFailure::new(FailureClass::Spawn, Step::Start, message).with_help(help)
+}

@@ -1,0 +1,51 @@
+//! Where reports go: standard output with or without colours, or a file.
+
+use std::fs::File;
+use std::io::{self, Write as _};
+
+use anstream::{AutoStream, ColorChoice as StreamChoice, StripStream};
+use clap::ColorChoice;
+
+use crate::settings::FormatSpec;
+
+/// Writes one whole report.
+///
+/// # Errors
+/// When the place cannot be written. A reader that has gone away (`| head`) is no error: it has seen what it wanted.
+pub(super) fn write(spec: &FormatSpec, color: ColorChoice, text: &str) -> io::Result<()> {
+    match &spec.path {
+        Some(path) => {
+            let mut file = StripStream::new(File::create(path)?);
+            file.write_all(text.as_bytes())?;
+            file.flush()
+        }
+        None => {
+            let mut stream = AutoStream::new(io::stdout().lock(), choice(color));
+            whole(stream.write_all(text.as_bytes()).and_then(|()| stream.flush()))
+        }
+    }
+}
+
+/// Writes a message to standard error.
+///
+/// # Errors
+/// When it cannot be written.
+pub(super) fn write_stderr(color: Option<ColorChoice>, text: &str) -> io::Result<()> {
+    let mut stream = AutoStream::new(io::stderr().lock(), choice(color.unwrap_or(ColorChoice::Auto)));
+    whole(stream.write_all(text.as_bytes()).and_then(|()| stream.flush()))
+}
+
+fn whole(written: io::Result<()>) -> io::Result<()> {
+    match written {
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
+        written => written,
+    }
+}
+
+fn choice(color: ColorChoice) -> StreamChoice {
+    match color {
+        ColorChoice::Auto => StreamChoice::Auto,
+        ColorChoice::Always => StreamChoice::Always,
+        ColorChoice::Never => StreamChoice::Never,
+    }
+}

@@ -1,0 +1,181 @@
+//! What the configuration says of a server, already expanded. A leaf: it knows nothing of files or probes.
+
+use std::fmt;
+
+/// The name a server has in the configuration, raw, as the lock keeps it.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(crate) struct ServerName(String);
+
+impl ServerName {
+    /// Wraps a raw name. Any text is a name, the empty one too (the client accepts it).
+    pub(crate) fn new(name: impl Into<String>) -> Self {
+        Self(name.into())
+    }
+
+    /// The raw name. It is text from outside: escape it before it is shown.
+    pub(crate) fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+/// A value that must not be seen: it came from a variable, an `env` entry or a header.
+#[derive(Clone, PartialEq, Eq)]
+pub(crate) struct Secret(String);
+
+impl Secret {
+    /// Wraps a value.
+    pub(crate) fn new(value: impl Into<String>) -> Self {
+        Self(value.into())
+    }
+
+    /// The value itself, for the process or the request that needs it.
+    pub(crate) fn reveal(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Debug for Secret {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("***")
+    }
+}
+
+/// A place in a file, for messages.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Location {
+    /// The file as it should be shown.
+    pub(crate) file: String,
+    /// 1-based line.
+    pub(crate) line: usize,
+    /// 1-based column, in characters.
+    pub(crate) column: usize,
+}
+
+impl fmt::Display for Location {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "{}:{}:{}", self.file, self.line, self.column)
+    }
+}
+
+/// A string of the configuration: as written, and with its `${VAR}` replaced.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Expanded {
+    /// The text of the file. Messages show this one: it holds no secret that the file does not hold.
+    pub(crate) written: String,
+    /// What the server gets.
+    pub(crate) value: Secret,
+}
+
+/// One server of the configuration.
+#[derive(Debug, Clone)]
+pub(crate) struct Server {
+    /// Its name.
+    pub(crate) name: ServerName,
+    /// Where its entry begins.
+    pub(crate) location: Location,
+    /// How it is reached; `Err` when the client would skip the entry, with the client's reason.
+    pub(crate) transport: Result<Transport, String>,
+    /// Every `${VAR}` that the entry uses.
+    pub(crate) variables: Vec<VariableUse>,
+    /// Keys of the entry that the client ignores, with their places.
+    pub(crate) unknown_keys: Vec<(String, Location)>,
+}
+
+/// How a server is reached.
+#[derive(Debug, Clone)]
+pub(crate) enum Transport {
+    /// A child process that speaks on its standard input and output.
+    Stdio(StdioServer),
+    /// Streamable HTTP.
+    Http(RemoteServer),
+    /// HTTP+SSE of 2024-11-05.
+    Sse(RemoteServer),
+    /// WebSocket.
+    WebSocket(RemoteServer),
+}
+
+impl Transport {
+    /// The word for it in reports.
+    pub(crate) fn label(&self) -> &'static str {
+        match self {
+            Self::Stdio(_) => "stdio",
+            Self::Http(_) => "http",
+            Self::Sse(_) => "sse",
+            Self::WebSocket(_) => "ws",
+        }
+    }
+}
+
+/// A server that is started as a child process.
+#[derive(Debug, Clone)]
+pub(crate) struct StdioServer {
+    /// The program: a path, or a name looked up on the `PATH`.
+    pub(crate) command: Expanded,
+    /// Its arguments. No shell reads them.
+    pub(crate) arguments: Vec<Expanded>,
+    /// Variables added to the whole environment of this process.
+    pub(crate) environment: Vec<(String, Expanded)>,
+}
+
+/// A server that is reached over the network.
+#[derive(Debug, Clone)]
+pub(crate) struct RemoteServer {
+    /// The address.
+    pub(crate) url: Expanded,
+    /// Headers sent with every request.
+    pub(crate) headers: Vec<(String, Expanded)>,
+}
+
+/// One `${VAR}` in an entry.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct VariableUse {
+    /// The variable.
+    pub(crate) name: String,
+    /// The value's place in the file.
+    pub(crate) location: Location,
+    /// Where in the entry: `env.TOKEN`, `args[2]`, `headers.Authorization`.
+    pub(crate) path: String,
+    /// What was found.
+    pub(crate) state: VariableState,
+    /// The value, when the variable is set: to be masked everywhere.
+    pub(crate) value: Option<Secret>,
+}
+
+/// What was found where an entry uses a variable.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum VariableState {
+    /// Set, and not empty.
+    Set,
+    /// Set, but empty; the client uses the empty value, not the default.
+    Empty,
+    /// Not set; the default of `${VAR:-default}` is used.
+    Defaulted,
+    /// Not set, and without a default.
+    Unset,
+}
+
+impl Server {
+    /// Every value of the entry that must be masked: `env` entries, headers and the variables used.
+    pub(crate) fn secrets(&self) -> Vec<&Secret> {
+        let values: Vec<&Secret> = match &self.transport {
+            Ok(Transport::Stdio(stdio)) => stdio.environment.iter().map(|(_, text)| &text.value).collect(),
+            Ok(Transport::Http(remote) | Transport::Sse(remote) | Transport::WebSocket(remote)) => {
+                remote.headers.iter().map(|(_, text)| &text.value).collect()
+            }
+            Err(_) => Vec::new(),
+        };
+        values.into_iter().chain(self.variables.iter().filter_map(|variable| variable.value.as_ref())).collect()
+    }
+
+    /// The variables that are unset (without default) or empty, each once: the likely cause when tools are missing.
+    pub(crate) fn unsatisfied_variables(&self) -> Vec<&VariableUse> {
+        let mut found: Vec<&VariableUse> = Vec::new();
+        for variable in &self.variables {
+            let absent = matches!(variable.state, VariableState::Unset | VariableState::Empty);
+            if absent && !found.iter().any(|other| other.name == variable.name) {
+                found.push(variable);
+            }
+        }
+        found
+    }
+}

@@ -1,0 +1,216 @@
+//! The command line joined with the environment: what this run was asked to do.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::ColorChoice;
+
+use crate::cli::{Cli, Command, CommonArgs};
+use crate::environment::Environment;
+use crate::error::Error;
+
+/// The name of the lock, beside the nearest configuration.
+pub(crate) const LOCK_NAME: &str = "mcp-tools.lock.json";
+
+/// What this run was asked to do.
+#[derive(Debug)]
+pub(crate) struct Settings {
+    /// The job.
+    pub(crate) job: Job,
+    /// Configurations that were named; empty: discover them.
+    pub(crate) configs: Vec<PathBuf>,
+    /// The lock that was named.
+    pub(crate) lock: Option<PathBuf>,
+    /// One budget per server; `None`: by the kind of its command.
+    pub(crate) timeout: Option<Duration>,
+    /// One budget for the run.
+    pub(crate) run_timeout: Option<Duration>,
+    /// Only these servers; empty: all.
+    pub(crate) only: Vec<String>,
+    /// Not these servers.
+    pub(crate) skipped: Vec<String>,
+    /// Servers the run may go on without.
+    pub(crate) optional: Vec<String>,
+    /// Probes at once, when given.
+    pub(crate) jobs: Option<usize>,
+    /// Whether transient failures have an exit code of their own.
+    pub(crate) tempfail: bool,
+    /// How reports look, and where they go.
+    pub(crate) output: Output,
+}
+
+/// The job of a run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Job {
+    /// Compare with the lock, judge.
+    Check,
+    /// Write the lock.
+    UpdateLock {
+        /// Only show the difference.
+        dry_run: bool,
+        /// Servers that may list nothing.
+        allow_empty: Vec<String>,
+    },
+    /// Print the tables.
+    Tools,
+}
+
+/// How reports look, and where they go.
+#[derive(Debug, Clone)]
+pub(crate) struct Output {
+    /// Where each report goes; at most one has no path (standard output).
+    pub(crate) formats: Vec<FormatSpec>,
+    /// 0, 1: every server, 2: the messages too.
+    pub(crate) verbose: u8,
+    /// Nothing when all is well.
+    pub(crate) quiet: bool,
+    /// Colours.
+    pub(crate) color: ColorChoice,
+    /// Whether a CI system started this: no live lines then.
+    pub(crate) ci: bool,
+}
+
+/// One report to write.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct FormatSpec {
+    /// Its format.
+    pub(crate) format: Format,
+    /// Its file; `None`: standard output.
+    pub(crate) path: Option<PathBuf>,
+}
+
+/// A report's format.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Format {
+    /// For people.
+    Human,
+    /// For programs: version 1 of `docs/outputs.md`.
+    Json,
+}
+
+impl Settings {
+    /// Joins the command line with the environment.
+    ///
+    /// # Errors
+    /// [`Error::Usage`] when a variable has no usable value, or two reports want standard output.
+    pub(crate) fn new(cli: Cli, environment: &Environment) -> Result<Self, Error> {
+        let CommonArgs { config, lock, timeout, run_timeout, servers, skipped, optional, jobs, .. } = cli.common;
+        let timeout = match timeout {
+            Some(timeout) => Some(timeout),
+            None => timeout_from(environment)?,
+        };
+        let configs = if config.is_empty() { path_from(environment, "MCP_CONFIG").into_iter().collect() } else { config };
+        let update = Job::UpdateLock { dry_run: cli.lock.dry_run, allow_empty: cli.lock.allow_empty };
+        let job = match cli.command {
+            Some(Command::Tools) => Job::Tools,
+            None if cli.lock.update_lock => update,
+            None => Job::Check,
+        };
+        Ok(Self {
+            job,
+            configs,
+            lock: lock.or_else(|| path_from(environment, "MCP_TOOL_LOCK")),
+            timeout,
+            run_timeout,
+            only: servers,
+            skipped,
+            optional,
+            jobs: jobs.map(usize::from),
+            tempfail: cli.lock.tempfail,
+            output: Output {
+                formats: formats(cli.common.formats)?,
+                verbose: cli.common.verbose,
+                quiet: cli.common.quiet,
+                color: cli.common.color,
+                ci: environment.setting("CI").is_some_and(|value| value != "false"),
+            },
+        })
+    }
+}
+
+/// Adds the human report on standard output unless something else wants that place.
+fn formats(mut formats: Vec<FormatSpec>) -> Result<Vec<FormatSpec>, Error> {
+    match formats.iter().filter(|spec| spec.path.is_none()).count() {
+        0 => formats.push(FormatSpec { format: Format::Human, path: None }),
+        1 => {}
+        _ => {
+            let message = "two formats want standard output: give all but one of them a file, --format json=report.json";
+            return Err(Error::Usage(message.to_owned()));
+        }
+    }
+    Ok(formats)
+}
+
+fn path_from(environment: &Environment, name: &str) -> Option<PathBuf> {
+    environment.setting(name).map(PathBuf::from)
+}
+
+fn timeout_from(environment: &Environment) -> Result<Option<Duration>, Error> {
+    let Some(value) = environment.setting("MCP_PROBE_TIMEOUT_S") else { return Ok(None) };
+    match parse_duration(&value) {
+        Ok(timeout) => Ok(Some(timeout)),
+        Err(reason) => Err(Error::Usage(format!("MCP_PROBE_TIMEOUT_S={value}: {reason}"))),
+    }
+}
+
+/// Reads `2`, `2.5`, `1500ms`, `10s` or `1m`; a bare number means seconds.
+///
+/// # Errors
+/// A sentence, when the text is no such duration, not above zero, or longer than a day.
+pub(crate) fn parse_duration(text: &str) -> Result<Duration, String> {
+    let text = text.trim();
+    let unit_at = text.find(|c: char| !(c.is_ascii_digit() || c == '.')).unwrap_or(text.len());
+    let (number, unit) = text.split_at(unit_at);
+    let unit = match unit.trim() {
+        "" | "s" => 1.0,
+        "ms" => 0.001,
+        "m" => 60.0,
+        _ => return Err("expected a duration such as 2, 2.5, 1500ms, 10s or 1m".to_owned()),
+    };
+    let number: f64 = number.parse().map_err(|_| "expected a duration such as 2, 2.5, 1500ms, 10s or 1m".to_owned())?;
+    let duration = Duration::try_from_secs_f64(number * unit).unwrap_or(Duration::MAX);
+    if duration < Duration::from_millis(1) {
+        return Err("a duration must be at least 1ms".to_owned());
+    }
+    if duration > Duration::from_secs(24 * 60 * 60) {
+        return Err("a duration must be at most a day (1440m)".to_owned());
+    }
+    Ok(duration)
+}
+
+/// Reads `FORMAT` or `FORMAT=PATH`.
+///
+/// # Errors
+/// A sentence, when the format is unknown or the path empty.
+pub(crate) fn parse_format(text: &str) -> Result<FormatSpec, String> {
+    let (name, path) = match text.split_once('=') {
+        Some((_, "")) => return Err("a path must follow the =".to_owned()),
+        Some((name, path)) => (name, Some(PathBuf::from(path))),
+        None => (text, None),
+    };
+    let format = match name {
+        "human" => Format::Human,
+        "json" => Format::Json,
+        _ => return Err("known formats are human and json".to_owned()),
+    };
+    Ok(FormatSpec { format, path })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::parse_duration;
+
+    #[test]
+    fn durations_are_read_as_people_write_them() {
+        for (text, milliseconds) in
+            [("2", 2000), ("2.5", 2500), ("1500ms", 1500), ("10s", 10_000), ("0.05", 50), ("1m", 60_000), (" 3 s", 3000)]
+        {
+            assert_eq!(parse_duration(text), Ok(Duration::from_millis(milliseconds)), "{text}");
+        }
+        for text in ["", "0", "-1", "ten", "1h", "NaN", "inf", "1e9", "1.2.3", "999999m", "0.0001ms", "s", "."] {
+            assert!(parse_duration(text).is_err(), "{text:?} was accepted");
+        }
+    }
+}
