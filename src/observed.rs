@@ -262,6 +262,27 @@ impl FailureClass {
     }
 }
 
+impl FailureClass {
+    /// Every class.
+    #[cfg(test)]
+    const ALL: [Self; 14] = [
+        Self::Spawn,
+        Self::Exited,
+        Self::Timeout,
+        Self::Protocol,
+        Self::RpcError,
+        Self::HttpStatus,
+        Self::Auth,
+        Self::RateLimited,
+        Self::Unavailable,
+        Self::Dns,
+        Self::Connect,
+        Self::Tls,
+        Self::Limit,
+        Self::Unsupported,
+    ];
+}
+
 impl fmt::Display for FailureClass {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str(self.as_str())
@@ -302,5 +323,23 @@ impl Step {
 impl fmt::Display for Step {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str(self.as_str())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::FailureClass;
+
+    #[test]
+    fn every_class_is_documented_with_its_transience() {
+        let documented = include_str!("../docs/findings.md");
+        let (_, classes) = documented.split_once("## Failure classes").expect("a section");
+        let rows: Vec<(&str, bool)> = classes
+            .lines()
+            .filter_map(|line| Some((line.strip_prefix("| `")?.split('`').next()?, line.ends_with("| yes |"))))
+            .collect();
+        let expected: Vec<(&str, bool)> =
+            FailureClass::ALL.iter().map(|class| (class.as_str(), class.is_transient())).collect();
+        assert_eq!(rows, expected);
     }
 }

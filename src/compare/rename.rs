@@ -48,7 +48,7 @@ mod tests {
     fn the_likely_rename_is_found_once() {
         assert_eq!(
             of(&["search_issues", "get_page"], &["jira_search_issues", "zap", "getPage"]),
-            [("search_issues".into(), "jira_search_issues".into()), ("get_page".into(), "getPage".into())]
+            [("get_page".into(), "getPage".into()), ("search_issues".into(), "jira_search_issues".into())]
         );
         assert_eq!(of(&["fetch_daily_report"], &["list_tables"]), []);
         assert_eq!(of(&["aaaa", "aaab"], &["aaac"]), [("aaaa".into(), "aaac".into())]);

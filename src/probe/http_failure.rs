@@ -131,9 +131,9 @@ fn of_chain(step: Step, error: &(dyn Error + 'static)) -> ProbeFailure {
         return ProbeFailure::new(FailureClass::Dns, Step::Connect, format!("the host name cannot be resolved: {cause}"))
             .with_help("check the host name in the url, and this machine's network");
     }
-    if has_tls_error(error) {
+    if has_tls_error(error) || chain.iter().any(|text| text.contains("tls handshake")) {
         return ProbeFailure::new(FailureClass::Tls, Step::Connect, format!("no trusted TLS connection: {cause}"))
-            .with_help("check the certificate; for a private CA name its file in SSL_CERT_FILE");
+            .with_help("check the certificate (for a private CA name its file in SSL_CERT_FILE), and whether the server speaks https at all");
     }
     match io_kind(error) {
         Some(io::ErrorKind::ConnectionRefused) => {

@@ -1,0 +1,86 @@
+//! The house: who may know whom. The flow goes one way, and only `command` sees everything.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+/// What each room may use of the others. Whoever is not listed here may use nothing.
+const MAY_USE: [(&str, &[&str]); 20] = [
+    ("server", &[]),
+    ("text", &[]),
+    ("exit", &[]),
+    ("environment", &[]),
+    ("interrupt", &[]),
+    ("observed", &[]),
+    ("finding", &["server"]),
+    ("json", &["server"]),
+    ("error", &["exit", "server", "text"]),
+    ("cli", &["settings"]),
+    ("settings", &["cli", "environment", "error"]),
+    ("config", &["environment", "error", "json", "server"]),
+    ("probe", &["error", "interrupt", "observed", "server", "text"]),
+    ("progress", &["observed", "probe", "server", "text"]),
+    ("redact", &["environment", "observed", "server", "text"]),
+    ("lens", &["observed", "server"]),
+    ("lock", &["error", "json", "server", "text"]),
+    ("compare", &["finding", "lens", "observed", "server", "text"]),
+    ("verdict", &["compare", "exit", "finding", "observed", "server"]),
+    (
+        "report",
+        &["compare", "error", "finding", "observed", "server", "settings", "text", "verdict"],
+    ),
+];
+
+#[test]
+fn the_flow_goes_one_way() {
+    let allowed: BTreeMap<&str, &[&str]> = MAY_USE.into_iter().collect();
+    let mut seen = 0;
+    for (room, text) in sources() {
+        if matches!(room.as_str(), "lib" | "main" | "command") {
+            continue;
+        }
+        let may = allowed.get(room.as_str()).unwrap_or_else(|| panic!("the room {room} has no rule"));
+        let code = text.split("#[cfg(test)]\nmod tests").next().unwrap_or_default();
+        for (at, _) in code.match_indices("crate::") {
+            let used: String = code[at + 7..].chars().take_while(|c| c.is_ascii_lowercase() || *c == '_').collect();
+            assert!(used == room || may.contains(&used.as_str()), "{room} must not use {used}");
+            seen += 1;
+        }
+    }
+    assert!(seen > 50, "the test no longer reads the code");
+}
+
+#[test]
+fn every_file_says_its_duty_and_stays_small() {
+    for path in files(Path::new(env!("CARGO_MANIFEST_DIR")).join("src")) {
+        let text = std::fs::read_to_string(&path).expect("a file");
+        assert!(text.starts_with("//!"), "{} says no duty", path.display());
+        let code = text.split("#[cfg(test)]\nmod tests").next().unwrap_or_default();
+        assert!(code.lines().count() <= 400, "{} is too long", path.display());
+    }
+}
+
+fn sources() -> Vec<(String, String)> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
+    files(root.clone())
+        .into_iter()
+        .map(|path| {
+            let inside = path.strip_prefix(&root).expect("a path inside");
+            let room = inside.components().next().expect("a room").as_os_str().to_string_lossy().into_owned();
+            let text = std::fs::read_to_string(&path).expect("a file");
+            (room.trim_end_matches(".rs").to_owned(), text)
+        })
+        .collect()
+}
+
+fn files(folder: PathBuf) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    for entry in std::fs::read_dir(folder).expect("a folder").flatten() {
+        let path = entry.path();
+        if path.is_dir() {
+            found.extend(files(path));
+        } else {
+            found.push(path);
+        }
+    }
+    found
+}

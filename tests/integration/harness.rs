@@ -1,0 +1,220 @@
+//! A folder with a configuration and a lock, a scrubbed environment, and what a run printed.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::io::{BufRead as _, BufReader};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output, Stdio};
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+/// A project's folder.
+pub(crate) struct Project {
+    folder: TempDir,
+    environment: BTreeMap<String, String>,
+}
+
+/// What a run of the binary did.
+pub(crate) struct Run {
+    pub(crate) code: i32,
+    pub(crate) stdout: String,
+    pub(crate) stderr: String,
+}
+
+impl fmt::Display for Run {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "exit {}\n--- stdout\n{}--- stderr\n{}", self.code, self.stdout, self.stderr)
+    }
+}
+
+impl Run {
+    /// The JSON report on standard output.
+    pub(crate) fn json(&self) -> Value {
+        serde_json::from_str(&self.stdout).unwrap_or_else(|error| panic!("no JSON ({error}): {self}"))
+    }
+
+    /// Fails unless this is the exit code.
+    pub(crate) fn expect(self, code: i32) -> Self {
+        assert_eq!(self.code, code, "{self}");
+        self
+    }
+}
+
+/// The binary under test.
+pub(crate) fn binary() -> &'static str {
+    env!("CARGO_BIN_EXE_mcp-preflight")
+}
+
+/// The scripted server. Cargo builds examples for `cargo test`, beside the binary.
+pub(crate) fn fake_server() -> String {
+    let path = Path::new(binary()).with_file_name("examples").join("fake-server");
+    assert!(path.exists(), "{} is missing: run `cargo test`, or first `cargo build --examples`", path.display());
+    path.display().to_string()
+}
+
+/// A scenario's file.
+pub(crate) fn scenario(name: &str) -> String {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("testdata/scenario").join(format!("{name}.json"));
+    assert!(path.exists(), "no scenario {name}");
+    path.display().to_string()
+}
+
+/// An entry of a configuration for a stdio scenario.
+pub(crate) fn stdio(name: &str) -> Value {
+    json!({ "command": fake_server(), "args": ["stdio", scenario(name)] })
+}
+
+impl Project {
+    /// An empty folder, and an environment of nothing but a path and a home.
+    pub(crate) fn new() -> Self {
+        let folder = tempfile::tempdir().expect("a folder");
+        let home = folder.path().display().to_string();
+        let path = std::env::var("PATH").unwrap_or_default();
+        let environment = BTreeMap::from([("PATH".to_owned(), path), ("HOME".to_owned(), home)]);
+        Self { folder, environment }
+    }
+
+    /// A project whose configuration has these servers.
+    pub(crate) fn with(servers: &[(&str, Value)]) -> Self {
+        let project = Self::new();
+        let servers: serde_json::Map<String, Value> =
+            servers.iter().map(|(name, entry)| ((*name).to_owned(), entry.clone())).collect();
+        let config = serde_json::to_string_pretty(&json!({ "mcpServers": servers })).expect("JSON");
+        project.write(".mcp.json", &config);
+        project
+    }
+
+    /// A project with one stdio scenario named `s`.
+    pub(crate) fn of(scenario: &str) -> Self {
+        Self::with(&[("s", stdio(scenario))])
+    }
+
+    /// The same with a lock of these tools for `s`.
+    pub(crate) fn locked(self, tools: &[&str]) -> Self {
+        self.write("mcp-tools.lock.json", &json!({ "s": tools }).to_string());
+        self
+    }
+
+    /// The same with a variable.
+    pub(crate) fn env(mut self, name: &str, value: &str) -> Self {
+        self.environment.insert(name.to_owned(), value.to_owned());
+        self
+    }
+
+    /// The same without a variable.
+    pub(crate) fn unset(mut self, name: &str) -> Self {
+        self.environment.remove(name);
+        self
+    }
+
+    /// Where it is.
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    /// Writes a file.
+    pub(crate) fn write(&self, name: &str, text: impl AsRef<[u8]>) {
+        let path = self.path(name);
+        std::fs::create_dir_all(path.parent().expect("a folder")).expect("a folder");
+        std::fs::write(path, text).expect("a file");
+    }
+
+    /// Reads a file.
+    pub(crate) fn read(&self, name: &str) -> String {
+        std::fs::read_to_string(self.path(name)).unwrap_or_else(|error| panic!("{name}: {error}"))
+    }
+
+    /// The command with these arguments, not yet started.
+    pub(crate) fn command(&self, arguments: &[&str]) -> Command {
+        let mut command = Command::new(binary());
+        command.args(arguments).env_clear().envs(&self.environment).current_dir(self.folder.path());
+        command.stdin(Stdio::null());
+        command
+    }
+
+    /// Runs the binary.
+    pub(crate) fn run(&self, arguments: &[&str]) -> Run {
+        self.run_in("", arguments)
+    }
+
+    /// Runs the binary in a folder below.
+    pub(crate) fn run_in(&self, folder: &str, arguments: &[&str]) -> Run {
+        let output = self.command(arguments).current_dir(self.path(folder)).output().expect("the binary");
+        Run::of(&output)
+    }
+}
+
+impl Run {
+    pub(crate) fn of(output: &Output) -> Self {
+        use std::os::unix::process::ExitStatusExt as _;
+        let signal = || output.status.signal().map_or(-1, |signal| -signal);
+        Self {
+            code: output.status.code().unwrap_or_else(signal),
+            stdout: String::from_utf8(output.stdout.clone()).expect("UTF-8"),
+            stderr: String::from_utf8(output.stderr.clone()).expect("UTF-8"),
+        }
+    }
+}
+
+/// A scenario served over HTTP, until it is dropped.
+pub(crate) struct HttpServer {
+    child: Child,
+    pub(crate) port: u16,
+    log: tempfile::NamedTempFile,
+}
+
+impl HttpServer {
+    pub(crate) fn start(name: &str) -> Self {
+        let log = tempfile::NamedTempFile::new().expect("a file");
+        let mut child = Command::new(fake_server())
+            .args(["http", &scenario(name)])
+            .env("FAKE_SERVER_LOG", log.path())
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .expect("the server");
+        let mut line = String::new();
+        BufReader::new(child.stdout.take().expect("stdout")).read_line(&mut line).expect("a line");
+        let port = line.trim().rsplit(':').next().and_then(|port| port.parse().ok()).expect("a port");
+        Self { child, port, log }
+    }
+
+    /// Every request it got: `POST /mcp initialize`.
+    pub(crate) fn requests(&self) -> Vec<Value> {
+        let text = std::fs::read_to_string(self.log.path()).expect("the log");
+        let entries = text.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
+        entries.filter_map(|entry| entry.get("http").cloned()).collect()
+    }
+}
+
+impl Drop for HttpServer {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// Waits for something to become true, for a time that only a broken program uses up.
+pub(crate) fn eventually(what: &str, mut is_true: impl FnMut() -> bool) {
+    let until = Instant::now() + Duration::from_secs(30);
+    while !is_true() {
+        assert!(Instant::now() < until, "never happened: {what}");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
+/// Compares a run with `testdata/expected/NAME.snap`, times and process numbers left out.
+pub(crate) fn snapshot(name: &str, run: &Run) {
+    let mut settings = insta::Settings::clone_current();
+    settings.set_snapshot_path(Path::new(env!("CARGO_MANIFEST_DIR")).join("testdata/expected"));
+    settings.set_prepend_module_to_snapshot(false);
+    settings.set_omit_expression(true);
+    settings.add_filter(r"\d+ ms|\d+\.\d s \(", "[time]");
+    settings.add_filter(r"FAILED in \S+( s)?", "FAILED in [time]");
+    settings.add_filter(r"\(\d+\)", "([pid])");
+    settings.add_filter(r"(127\.0\.0\.1|localhost):\d+", "$1:[port]");
+    settings.add_filter(r#""\S*/fake-server""#, "\"[fake-server]\"");
+    settings.bind(|| insta::assert_snapshot!(name, run.to_string()));
+}

@@ -1,0 +1,156 @@
+//! The lock: what is written, what is refused, what is left alone.
+
+use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, symlink};
+
+use serde_json::json;
+
+use crate::harness::{Project, snapshot, stdio};
+
+const HEALTHY: &str = "{\n  \"s\": [\n    \"alpha\",\n    \"beta\",\n    \"gamma\"\n  ]\n}\n";
+
+#[test]
+fn there_is_no_check_without_a_lock() {
+    let project = Project::of("healthy");
+    snapshot("lock-none", &project.run(&[]).expect(78));
+    let run = project.run(&["--config", ".mcp.json", "--lock", "other.json"]).expect(78);
+    assert!(run.stderr.contains("`mcp-preflight --update-lock --config .mcp.json --lock other.json`"), "{run}");
+}
+
+#[test]
+fn a_lock_of_an_unknown_shape_is_refused_with_its_place() {
+    for text in ["[]", "{\"s\": {\"alpha\": {}}}", "{\"s\": [1]}", "{\"s\": [\"a\", \"a\"]}", "{\"s\": []", "{\"s\": [], \"s\": []}"] {
+        for arguments in [&[][..], &["--update-lock"]] {
+            let project = Project::of("healthy");
+            project.write("mcp-tools.lock.json", text);
+            let run = project.run(arguments).expect(78);
+            assert!(run.stderr.starts_with("error: mcp-tools.lock.json:1:"), "{run}");
+            assert_eq!(project.read("mcp-tools.lock.json"), text);
+        }
+    }
+}
+
+#[test]
+fn the_difference_is_shown_and_the_bytes_are_stable() {
+    let project = Project::of("healthy").locked(&["alpha", "delta"]);
+    snapshot("lock-dry-run", &project.run(&["--update-lock", "--dry-run", "-t", "60"]).expect(0));
+    assert_eq!(project.read("mcp-tools.lock.json"), r#"{"s":["alpha","delta"]}"#);
+    snapshot("lock-update", &project.run(&["--update-lock", "-t", "60"]).expect(0));
+    assert_eq!(project.read("mcp-tools.lock.json"), HEALTHY);
+    snapshot("lock-unchanged", &project.run(&["--update-lock", "-t", "60"]).expect(0));
+}
+
+/// Same table: not a byte, not the file itself is touched, however it was written.
+#[test]
+fn an_unchanged_lock_is_not_touched() {
+    for text in [HEALTHY.to_owned(), HEALTHY.trim_end().to_owned(), HEALTHY.replace('\n', "\r\n"), r#"{"s":["gamma","beta","alpha"]}"#.to_owned()] {
+        let project = Project::of("healthy");
+        project.write("mcp-tools.lock.json", &text);
+        let before = std::fs::metadata(project.path("mcp-tools.lock.json")).expect("metadata");
+        project.run(&["--update-lock", "-t", "60"]).expect(0);
+        let after = std::fs::metadata(project.path("mcp-tools.lock.json")).expect("metadata");
+        assert_eq!((before.ino(), before.mtime_nsec()), (after.ino(), after.mtime_nsec()));
+        assert_eq!(project.read("mcp-tools.lock.json"), text);
+        project.run(&["-t", "60"]).expect(0);
+    }
+}
+
+#[test]
+fn one_entry_can_be_updated_alone() {
+    let project = Project::with(&[("a", stdio("healthy")), ("b", stdio("exit-at-start"))]);
+    project.write("mcp-tools.lock.json", r#"{"a": ["old"], "b": ["kept"], "gone": ["kept too"]}"#);
+    project.run(&["--update-lock", "--server", "a", "-t", "60"]).expect(0);
+    let lock: serde_json::Value = serde_json::from_str(&project.read("mcp-tools.lock.json")).expect("JSON");
+    assert_eq!(lock, json!({ "a": ["alpha", "beta", "gamma"], "b": ["kept"], "gone": ["kept too"] }));
+    project.run(&["--update-lock", "--skip-server", "b", "-t", "60"]).expect(0);
+    let lock: serde_json::Value = serde_json::from_str(&project.read("mcp-tools.lock.json")).expect("JSON");
+    assert_eq!(lock, json!({ "a": ["alpha", "beta", "gamma"], "b": ["kept"] }), "what is configured nowhere goes");
+}
+
+/// Whatever a probe says that is not a whole, usable list: the old lock stays, byte for byte.
+#[test]
+fn nothing_is_locked_from_a_bad_probe() {
+    for scenario in [
+        "empty",
+        "exit-at-start",
+        "exit-mid-list",
+        "error-list",
+        "pages-error-on-2",
+        "endless-cursor",
+        "bad-schema",
+        "null-cursor",
+        "no-tools-capability",
+        "pages-21",
+        "nameless-tool",
+    ] {
+        let project = Project::with(&[("good", stdio("healthy")), ("s", stdio(scenario))]);
+        project.write("mcp-tools.lock.json", r#"{"s": ["alpha"]}"#);
+        let run = project.run(&["--update-lock", "-t", "60"]).expect(78);
+        assert!(run.stdout.starts_with("mcp-tools.lock.json was NOT written"), "{scenario}: {run}");
+        assert!(run.stdout.contains("] s: "), "the server is not named: {run}");
+        assert_eq!(project.read("mcp-tools.lock.json"), r#"{"s": ["alpha"]}"#);
+    }
+}
+
+#[test]
+fn nothing_to_lock_is_no_lock() {
+    let project = Project::with(&[]);
+    let run = project.run(&["--update-lock"]).expect(78);
+    assert!(run.stderr.contains("a lock of nothing would be satisfied by everything"), "{run}");
+    assert!(!project.path("mcp-tools.lock.json").exists());
+}
+
+#[test]
+fn permissions_and_links_survive() {
+    let project = Project::of("healthy");
+    project.write("real/lock.json", "{}");
+    std::fs::set_permissions(project.path("real/lock.json"), std::fs::Permissions::from_mode(0o640)).expect("permissions");
+    symlink("real/lock.json", project.path("mcp-tools.lock.json")).expect("a link");
+    project.run(&["--update-lock", "-t", "60"]).expect(0);
+    assert!(project.path("mcp-tools.lock.json").is_symlink());
+    assert_eq!(project.read("real/lock.json"), HEALTHY);
+    let mode = std::fs::metadata(project.path("real/lock.json")).expect("metadata").permissions().mode();
+    assert_eq!(mode & 0o777, 0o640);
+    assert_eq!(std::fs::read_dir(project.path("real")).expect("a folder").count(), 1, "something was left beside it");
+}
+
+#[test]
+fn a_place_that_cannot_be_written_is_74() {
+    let project = Project::of("healthy");
+    let run = project.run(&["--update-lock", "--lock", "no/such/folder/lock.json", "-t", "60"]).expect(74);
+    assert!(run.stderr.contains("cannot write the lock no/such/folder/lock.json"), "{run}");
+    assert_eq!(run.stdout, "");
+}
+
+/// Somebody else writes the lock while the servers are probed: their work is not overwritten.
+#[test]
+fn a_lock_that_changed_meanwhile_is_left_alone() {
+    let script = format!(
+        "echo '{{\"other\": [\"x\"]}}' > mcp-tools.lock.json; exec {} stdio {}",
+        crate::harness::fake_server(),
+        crate::harness::scenario("healthy")
+    );
+    let project = Project::with(&[("s", json!({ "command": "sh", "args": ["-c", script] }))]).locked(&["old"]);
+    let run = project.run(&["--update-lock", "-t", "60"]).expect(78);
+    assert!(run.stderr.contains("was changed by somebody else"), "{run}");
+    assert_eq!(project.read("mcp-tools.lock.json"), "{\"other\": [\"x\"]}\n");
+}
+
+/// Two runs at once: each either writes a whole lock or says why not; what is left is whole.
+#[test]
+fn two_writers_never_tear_the_lock() {
+    let project = Project::of("healthy");
+    let children: Vec<_> = (0..6)
+        .map(|_| project.command(&["--update-lock", "-q", "-t", "60"]).spawn().expect("the binary"))
+        .collect();
+    for mut child in children {
+        let code = child.wait().expect("an end").code();
+        assert!(matches!(code, Some(0 | 78)), "{code:?}");
+    }
+    assert_eq!(project.read("mcp-tools.lock.json"), HEALTHY);
+}
+
+#[test]
+fn a_likely_rename_is_suggested() {
+    let project = Project::of("healthy").locked(&["alpha", "betta", "gamma_rays_of_the_sun"]);
+    snapshot("lock-rename", &project.run(&["-t", "60"]).expect(78));
+}

@@ -1,0 +1,157 @@
+//! One test a scenario over pipes: what the gate says of a server that behaves, or misbehaves, in this way.
+
+use crate::harness::{Project, snapshot};
+
+/// Locks alpha, beta and gamma for each scenario and compares the whole run with its snapshot. `quick` scenarios end by themselves, and
+/// have more time than any machine needs; the others never end, and get a short budget.
+macro_rules! scenarios {
+    ($($test:ident = $name:literal $timeout:literal -> $code:literal;)*) => {
+        $(
+            #[test]
+            fn $test() {
+                let project = Project::of($name).locked(&["alpha", "beta", "gamma"]);
+                let run = project.run(&["--timeout", $timeout]);
+                assert_eq!(run.code, $code, "{run}");
+                snapshot(concat!("stdio-", $name), &run);
+            }
+        )*
+    };
+}
+
+scenarios! {
+    healthy = "healthy" "60" -> 0;
+    empty = "empty" "60" -> 78;
+    silent_start = "silent-start" "0.5" -> 78;
+    silent_after_initialize = "silent-after-initialize" "1" -> 78;
+    stops_reading = "stops-reading" "0.5" -> 78;
+    exit_at_start = "exit-at-start" "60" -> 78;
+    exit_after_initialize = "exit-after-initialize" "60" -> 78;
+    exit_mid_list = "exit-mid-list" "60" -> 78;
+    killed_by_signal = "killed-by-signal" "60" -> 78;
+    closes_stdout = "closes-stdout" "60" -> 78;
+    noise = "noise" "60" -> 0;
+    crlf = "crlf" "60" -> 78;
+    bom = "bom" "60" -> 0;
+    notifications = "notifications" "60" -> 0;
+    ping_during_handshake = "ping-during-handshake" "60" -> 0;
+    server_requests = "server-requests" "60" -> 0;
+    pages = "pages" "60" -> 0;
+    empty_cursor = "empty-cursor" "60" -> 78;
+    pages_21 = "pages-21" "60" -> 78;
+    pages_error_on_2 = "pages-error-on-2" "60" -> 78;
+    repeated_cursor = "repeated-cursor" "60" -> 0;
+    endless_cursor = "endless-cursor" "60" -> 78;
+    null_cursor = "null-cursor" "60" -> 78;
+    grandchild = "grandchild" "60" -> 0;
+    grandchild_keeps_pipes_healthy = "grandchild-keeps-pipes-healthy" "60" -> 0;
+    grandchild_keeps_pipes = "grandchild-keeps-pipes" "2" -> 78;
+    grandchild_silent = "grandchild-silent" "0.5" -> 78;
+    ignore_eof = "ignore-eof" "60" -> 0;
+    ignore_eof_and_term = "ignore-eof-and-term" "60" -> 0;
+    wrong_id = "wrong-id" "1" -> 78;
+    string_id = "string-id" "60" -> 0;
+    float_id = "float-id" "60" -> 0;
+    out_of_order = "out-of-order" "60" -> 0;
+    error_initialize = "error-initialize" "60" -> 78;
+    error_list = "error-list" "60" -> 78;
+    error_null_id = "error-null-id" "60" -> 78;
+    no_tools_capability = "no-tools-capability" "60" -> 78;
+    duplicate_tools = "duplicate-tools" "60" -> 78;
+    bad_schema = "bad-schema" "60" -> 78;
+    nameless_tool = "nameless-tool" "60" -> 78;
+    result_not_object = "result-not-object" "60" -> 78;
+    tools_not_array = "tools-not-array" "60" -> 78;
+    no_version = "no-version" "60" -> 78;
+    huge_line = "huge-line" "60" -> 78;
+    deep_json = "deep-json" "60" -> 78;
+    stderr_flood = "stderr-flood" "60" -> 0;
+    hostile_stderr = "hostile-stderr" "60" -> 78;
+    hostile_error = "hostile-error" "60" -> 78;
+    hostile_names = "hostile-names" "60" -> 78;
+    unsupported_version = "unsupported-version" "60" -> 0;
+}
+
+/// A process that left its group is ended and named; on other systems than Linux it cannot be seen.
+#[cfg(target_os = "linux")]
+#[test]
+fn grandchild_new_session() {
+    let run = Project::of("grandchild-new-session").locked(&["alpha", "beta", "gamma"]).run(&["-t", "60"]).expect(0);
+    snapshot("stdio-grandchild-new-session", &run);
+}
+
+/// How far a drip has come when time is up depends on the machine, so no snapshot.
+#[test]
+fn a_drip_is_cut_off_by_the_one_deadline() {
+    let run = Project::of("drip").locked(&["alpha"]).run(&["-t", "1", "--format", "json"]).expect(78);
+    let failure = &run.json()["servers"][0]["failure"];
+    assert_eq!(failure["class"], "timeout");
+    assert_eq!(failure["step"], "tools/list");
+    assert!(run.json()["findings"][0]["message"].as_str().is_some_and(|text| text.contains("gave up after 1.0 s")));
+    assert_eq!(run.json()["servers"][0]["missing"], serde_json::json!([]), "a timeout is never a missing tool");
+}
+
+#[test]
+fn two_mebibytes_in_one_line_are_read() {
+    let run = Project::of("big-list").locked(&["last", "same"]).run(&["-t", "60"]).expect(0);
+    assert!(run.stdout.contains("(2 tools verified)"), "{run}");
+}
+
+/// What the server was sent, byte for byte of its meaning: the handshake of a real client, nothing more.
+#[test]
+fn the_handshake_is_the_one_of_the_specification() {
+    let log = tempfile::NamedTempFile::new().expect("a file");
+    let project = Project::of("server-requests").locked(&["alpha", "beta", "gamma"]);
+    project.env("FAKE_SERVER_LOG", &log.path().display().to_string()).run(&["-t", "60"]).expect(0);
+    let text = std::fs::read_to_string(log.path()).expect("the log");
+    let sent: Vec<serde_json::Value> = text
+        .lines()
+        .filter_map(|line| serde_json::from_str::<serde_json::Value>(line).ok()?.get("stdio").cloned())
+        .collect();
+    let methods: Vec<String> =
+        sent.iter().map(|message| message["method"].as_str().unwrap_or("(answer)").to_owned()).collect();
+    assert_eq!(methods, ["initialize", "notifications/initialized", "tools/list", "(answer)", "(answer)"]);
+    assert_eq!(sent[0]["params"]["protocolVersion"], "2025-11-25");
+    assert_eq!(sent[0]["params"]["capabilities"], serde_json::json!({}));
+    assert_eq!(sent[2].get("params"), None, "the first page is asked for without params");
+    assert_eq!(sent[3]["error"]["code"], -32601);
+    assert!(text.contains("\"eof\":true"), "stdin was not closed: {text}");
+}
+
+#[test]
+fn a_missing_program_is_named() {
+    use serde_json::json;
+    for (command, words) in [
+        ("./no-such-binary", "no such file"),
+        ("no-such-binary-anywhere", "no such file in any folder of PATH"),
+        (".", "permission denied"),
+    ] {
+        let project = Project::with(&[("ghost", json!({ "command": command }))]);
+        project.write("mcp-tools.lock.json", r#"{"ghost": ["a"]}"#);
+        let run = project.run(&[]).expect(78);
+        assert!(run.stdout.contains("probe-failed") && run.stdout.contains(words), "{run}");
+        assert_eq!(run.stderr, "");
+    }
+}
+
+#[test]
+fn a_script_without_its_interpreter_is_told_apart() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let project = Project::with(&[("s", serde_json::json!({ "command": "./server.sh" }))]).locked(&["a"]);
+    project.write("server.sh", "#!/no/such/interpreter\n");
+    std::fs::set_permissions(project.path("server.sh"), std::fs::Permissions::from_mode(0o755)).expect("permissions");
+    let run = project.run(&[]).expect(78);
+    assert!(run.stdout.contains("the interpreter in its first line is missing"), "{run}");
+}
+
+#[test]
+fn the_environment_and_the_folder_are_those_of_the_tool() {
+    let script = r#"read -r l; echo "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{\"protocolVersion\":\"2025-11-25\",\"capabilities\":{\"tools\":{}},\"serverInfo\":{\"name\":\"sh\",\"version\":\"1\"}}}"; read -r l; read -r l
+        echo "{\"jsonrpc\":\"2.0\",\"id\":2,\"result\":{\"tools\":[{\"name\":\"$INHERITED-$ADDED-$(basename "$PWD")-$1\",\"inputSchema\":{\"type\":\"object\"}}]}}"; read -r l"#;
+    let entry = serde_json::json!({ "command": "sh", "args": ["-c", script, "sh", "a b;$HOME"], "env": { "ADDED": "${INHERITED}${NOT:-x}" } });
+    let project = Project::new().env("INHERITED", "in");
+    let config = serde_json::json!({ "mcpServers": { "s": entry } }).to_string();
+    project.write(".mcp.json", config);
+    project.write("below/keep", "");
+    let run = project.run_in("below", &["tools", "-t", "60", "--format", "json"]).expect(0);
+    assert_eq!(run.json()["servers"][0]["observed"], serde_json::json!(["in-inx-below-a b;$HOME"]), "{run}");
+}
