@@ -56,14 +56,14 @@ pub(crate) struct LockArgs {
 #[derive(Debug, Args)]
 pub(crate) struct CommonArgs {
     /// The client's configuration (repeatable). Default: `.mcp.json` here and in every folder above; the nearest wins by
-    /// server name [env: MCP_CONFIG]
+    /// server name [env: `MCP_CONFIG`]
     #[arg(short, long, value_name = "PATH", global = true, help_heading = "Files")]
     pub(crate) config: Vec<PathBuf>,
-    /// The lock. Default: mcp-tools.lock.json beside the nearest configuration [env: MCP_TOOL_LOCK]
+    /// The lock. Default: mcp-tools.lock.json beside the nearest configuration [env: `MCP_TOOL_LOCK`]
     #[arg(short, long, value_name = "PATH", global = true, help_heading = "Files")]
     pub(crate) lock: Option<PathBuf>,
     /// One budget for everything a server's probe does: 2, 2.5, 1500ms, 10s, 1m. Default: 10s; 60s for a command that may
-    /// download first (npx, uvx, bunx, pnpm dlx, yarn dlx, docker run ...) [env: MCP_PROBE_TIMEOUT_S]
+    /// download first (npx, uvx, bunx, pnpm dlx, yarn dlx, docker run ...) [env: `MCP_PROBE_TIMEOUT_S`]
     #[arg(short, long, value_name = "DURATION", value_parser = parse_duration, global = true, help_heading = "Probing")]
     pub(crate) timeout: Option<Duration>,
     /// One budget for the whole run. What it cuts off is a timeout, never a missing tool.
@@ -90,7 +90,7 @@ pub(crate) struct CommonArgs {
     /// Print nothing when all is well.
     #[arg(short, long, global = true, help_heading = "Output")]
     pub(crate) quiet: bool,
-    /// Colours: auto (a terminal, and no NO_COLOR), always or never.
+    /// Colours: auto (a terminal, and no `NO_COLOR`), always or never.
     #[arg(long, value_name = "WHEN", default_value = "auto", global = true, help_heading = "Output")]
     pub(crate) color: ColorChoice,
 }

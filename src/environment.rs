@@ -26,8 +26,7 @@ impl Environment {
     /// An environment made of these variables, for tests.
     #[cfg(test)]
     pub(crate) fn of(variables: &[(&str, &str)]) -> Self {
-        let variables =
-            variables.iter().map(|(name, value)| (OsString::from(name), OsString::from(value))).collect();
+        let variables = variables.iter().map(|(name, value)| (OsString::from(name), OsString::from(value))).collect();
         Self { variables, folder: PathBuf::from("/") }
     }
 

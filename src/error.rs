@@ -87,8 +87,12 @@ impl Error {
     pub(crate) fn exit(&self) -> Exit {
         match self {
             Self::Usage(_) => Exit::Usage,
-            Self::Unreadable { .. } | Self::NoConfig { .. } | Self::Config { .. } => Exit::Config,
-            Self::NoLock { .. } | Self::Lock { .. } | Self::LockChanged { .. } => Exit::Config,
+            Self::Unreadable { .. }
+            | Self::NoConfig { .. }
+            | Self::Config { .. }
+            | Self::NoLock { .. }
+            | Self::Lock { .. }
+            | Self::LockChanged { .. } => Exit::Config,
             Self::LockUnwritable { .. } | Self::ReportUnwritable { .. } => Exit::Io,
             Self::Interrupted(signal) => Exit::Interrupted(*signal),
             Self::Internal(_) => Exit::Software,
@@ -101,9 +105,7 @@ impl Error {
             Self::Usage(_) => "see `mcp-preflight --help`",
             Self::Unreadable { what: "config", .. } => "check the path given with --config or MCP_CONFIG",
             Self::Unreadable { .. } => "check the path given with --lock or MCP_TOOL_LOCK, and its permissions",
-            Self::NoConfig { .. } => {
-                "start mcp-preflight where the agent starts, or name the file with --config PATH"
-            }
+            Self::NoConfig { .. } => "start mcp-preflight where the agent starts, or name the file with --config PATH",
             Self::Config { .. } => "mend the file: the agent would start without these servers, and say nothing",
             Self::NoLock { command, .. } => {
                 return Some(format!(
@@ -157,8 +159,8 @@ pub(crate) fn signal_name(signal: u8) -> String {
         (13, "SIGPIPE"),
         (15, "SIGTERM"),
     ];
-    names.iter().find(|(number, _)| *number == signal).map_or_else(
-        || format!("signal {signal}"),
-        |(_, name)| (*name).to_owned(),
-    )
+    names
+        .iter()
+        .find(|(number, _)| *number == signal)
+        .map_or_else(|| format!("signal {signal}"), |(_, name)| (*name).to_owned())
 }

@@ -65,10 +65,8 @@ mod tests {
             (Exit::TempFail, "EX_TEMPFAIL"),
             (Exit::Config, "EX_CONFIG"),
         ];
-        let expected: Vec<(String, &str)> =
-            names.iter().map(|(exit, name)| (exit.code().to_string(), *name)).collect();
-        let found: Vec<(String, &str)> =
-            rows.into_iter().map(|(code, name)| (code.to_owned(), name)).collect();
+        let expected: Vec<(String, &str)> = names.iter().map(|(exit, name)| (exit.code().to_string(), *name)).collect();
+        let found: Vec<(String, &str)> = rows.into_iter().map(|(code, name)| (code.to_owned(), name)).collect();
         assert_eq!(found, expected);
         assert_eq!(Exit::Interrupted(2).code(), 130);
         assert_eq!(Exit::Interrupted(15).code(), 143);

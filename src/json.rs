@@ -98,7 +98,7 @@ impl Document {
         }
     }
 
-    /// The byte offset of serde_json's position: it counts the bytes it has read, so that its column is the offending byte's,
+    /// The byte offset of `serde_json`'s position: it counts the bytes it has read, so that its column is the offending byte's,
     /// or one short of it at the end of a line.
     fn offset(&self, line: usize, column: usize) -> usize {
         let start = self.text.split_inclusive('\n').take(line.saturating_sub(1)).map(str::len).sum::<usize>();

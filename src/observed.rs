@@ -173,14 +173,7 @@ pub(crate) struct ProbeFailure {
 impl ProbeFailure {
     /// A failure of this class in this step.
     pub(crate) fn new(class: FailureClass, step: Step, message: impl Into<String>) -> Self {
-        Self {
-            class,
-            step,
-            message: message.into(),
-            help: None,
-            exit_status: None,
-            http_status: None,
-        }
+        Self { class, step, message: message.into(), help: None, exit_status: None, http_status: None }
     }
 
     /// The same failure with advice.

@@ -23,8 +23,26 @@ const SHORTEST: usize = 4;
 const SHORTEST_INHERITED: usize = 8;
 /// Values that are settings wherever they stand.
 const HARMLESS: [&str; 20] = [
-    "auto", "debug", "development", "error", "false", "file", "http", "https", "info", "local", "localhost", "none", "null",
-    "production", "stdio", "test", "trace", "true", "warn", "warning",
+    "auto",
+    "debug",
+    "development",
+    "error",
+    "false",
+    "file",
+    "http",
+    "https",
+    "info",
+    "local",
+    "localhost",
+    "none",
+    "null",
+    "production",
+    "stdio",
+    "test",
+    "trace",
+    "true",
+    "warn",
+    "warning",
 ];
 /// Parts of names that make an inherited variable a credential (the list of Gemini CLI, `clients.md` section 3).
 const CREDENTIAL_WORDS: [&str; 9] =

@@ -99,7 +99,8 @@ impl Settings {
             Some(timeout) => Some(timeout),
             None => timeout_from(environment)?,
         };
-        let configs = if config.is_empty() { path_from(environment, "MCP_CONFIG").into_iter().collect() } else { config };
+        let configs =
+            if config.is_empty() { path_from(environment, "MCP_CONFIG").into_iter().collect() } else { config };
         let update = Job::UpdateLock { dry_run: cli.lock.dry_run, allow_empty: cli.lock.allow_empty };
         let job = match cli.command {
             Some(Command::Tools) => Job::Tools,
@@ -134,7 +135,8 @@ fn formats(mut formats: Vec<FormatSpec>) -> Result<Vec<FormatSpec>, Error> {
         0 => formats.push(FormatSpec { format: Format::Human, path: None }),
         1 => {}
         _ => {
-            let message = "two formats want standard output: give all but one of them a file, --format json=report.json";
+            let message =
+                "two formats want standard output: give all but one of them a file, --format json=report.json";
             return Err(Error::Usage(message.to_owned()));
         }
     }
@@ -172,7 +174,7 @@ pub(crate) fn parse_duration(text: &str) -> Result<Duration, String> {
     if duration < Duration::from_millis(1) {
         return Err("a duration must be at least 1ms".to_owned());
     }
-    if duration > Duration::from_secs(24 * 60 * 60) {
+    if duration > Duration::from_hours(24) {
         return Err("a duration must be at most a day (1440m)".to_owned());
     }
     Ok(duration)
@@ -204,9 +206,15 @@ mod tests {
 
     #[test]
     fn durations_are_read_as_people_write_them() {
-        for (text, milliseconds) in
-            [("2", 2000), ("2.5", 2500), ("1500ms", 1500), ("10s", 10_000), ("0.05", 50), ("1m", 60_000), (" 3 s", 3000)]
-        {
+        for (text, milliseconds) in [
+            ("2", 2000),
+            ("2.5", 2500),
+            ("1500ms", 1500),
+            ("10s", 10_000),
+            ("0.05", 50),
+            ("1m", 60_000),
+            (" 3 s", 3000),
+        ] {
             assert_eq!(parse_duration(text), Ok(Duration::from_millis(milliseconds)), "{text}");
         }
         for text in ["", "0", "-1", "ten", "1h", "NaN", "inf", "1e9", "1.2.3", "999999m", "0.0001ms", "s", "."] {

@@ -145,7 +145,7 @@ pub(crate) fn weigh(findings: &mut [Finding], optional: &[String]) {
             finding.severity = Severity::Warning;
         }
     }
-    findings.sort_by(|a, b| (a.severity, a.code).cmp(&(b.severity, b.code)));
+    findings.sort_by_key(|a| (a.severity, a.code));
 }
 
 /// The number the process ends with.

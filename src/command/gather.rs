@@ -57,12 +57,19 @@ pub(super) fn check_names(
     expected: &Expected,
 ) -> Result<(), Error> {
     let given = settings.only.iter().chain(&settings.skipped).chain(&settings.optional).chain(more);
-    let known: BTreeSet<&str> =
-        configuration.servers.iter().map(|server| server.name.as_str()).chain(expected.keys().map(ServerName::as_str)).collect();
+    let known: BTreeSet<&str> = configuration
+        .servers
+        .iter()
+        .map(|server| server.name.as_str())
+        .chain(expected.keys().map(ServerName::as_str))
+        .collect();
     for name in given {
         if !known.contains(name.as_str()) {
             let all: Vec<&str> = known.into_iter().collect();
-            return Err(Error::Usage(format!("no server {name:?} in the configuration or the lock, which have: {}", all.join(", "))));
+            return Err(Error::Usage(format!(
+                "no server {name:?} in the configuration or the lock, which have: {}",
+                all.join(", ")
+            )));
         }
     }
     Ok(())
@@ -70,7 +77,8 @@ pub(super) fn check_names(
 
 /// Probes every server that takes part and that the client would start. Secrets are gone from what is returned.
 pub(super) fn probe(settings: &Settings, environment: &Environment, servers: &[Server]) -> Result<Seen, Error> {
-    let interrupt = Interrupt::install().map_err(|error| Error::Internal(format!("cannot watch for signals: {error}")))?;
+    let interrupt =
+        Interrupt::install().map_err(|error| Error::Internal(format!("cannot watch for signals: {error}")))?;
     let wanted: Vec<Server> = servers
         .iter()
         .filter(|server| server.transport.is_ok() && is_wanted(settings, &server.name))
@@ -113,7 +121,7 @@ pub(super) fn judge(
             observation: observations.get(&name),
             offer: offers.remove(&name).unwrap_or_default(),
         };
-        let mut comparison = compare(subject, purpose);
+        let mut comparison = compare(&subject, purpose);
         findings.append(&mut comparison.findings);
         let transport = entry.and_then(|entry| entry.transport.as_ref().ok()).map(crate::server::Transport::label);
         let observation = observations.remove(&name);

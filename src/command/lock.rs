@@ -37,7 +37,8 @@ pub(super) fn run(
     let new = merged(settings, old.as_ref(), &seen);
     let mut verdict = gather::judge(settings, configuration, &store, &new.servers, seen, Purpose::Lock);
     verdict.findings.retain(|finding| {
-        let is_allowed = finding.server.as_ref().is_some_and(|name| allow_empty.iter().any(|other| other == name.as_str()));
+        let is_allowed =
+            finding.server.as_ref().is_some_and(|name| allow_empty.iter().any(|other| other == name.as_str()));
         !(finding.code == Code::ToolsEmpty && is_allowed)
     });
     verdict.exit = verdict::exit(&verdict.findings, &verdict.servers, false);
@@ -82,6 +83,7 @@ fn nothing_to_lock(configuration: &Configuration) -> Error {
     let file = configuration.files.first().cloned().unwrap_or_default();
     Error::Config {
         location: Location { file, line: 1, column: 1 },
-        message: "there is no server in the configuration: a lock of nothing would be satisfied by everything".to_owned(),
+        message: "there is no server in the configuration: a lock of nothing would be satisfied by everything"
+            .to_owned(),
     }
 }

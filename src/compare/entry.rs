@@ -26,7 +26,7 @@ pub(super) fn findings(subject: &Subject<'_>, purpose: Purpose) -> Vec<Finding> 
                 .help("remove it, or check its spelling"),
         );
     }
-    if subject.expected.is_none() && purpose == Purpose::Check {
+    if subject.expected.is_none() && entry.transport.is_ok() && purpose == Purpose::Check {
         findings.push(
             Finding::new(Code::ServerUnlocked, "the lock does not know this server: its tools are not checked")
                 .at(&entry.location)
@@ -38,10 +38,8 @@ pub(super) fn findings(subject: &Subject<'_>, purpose: Purpose) -> Vec<Finding> 
 
 fn absent(subject: &Subject<'_>) -> Option<Finding> {
     let expected = subject.expected?;
-    let message = format!(
-        "the lock expects {} of this server, but no configuration has it",
-        text::count(expected.len(), "tool")
-    );
+    let message =
+        format!("the lock expects {} of this server, but no configuration has it", text::count(expected.len(), "tool"));
     let finding = Finding::new(Code::ServerAbsent, message)
         .about(subject.name)
         .naming(expected.iter().cloned().collect())
@@ -60,8 +58,9 @@ fn variables(entry: &Server) -> Vec<Finding> {
                 Finding::new(Code::VariableEmpty, format!("{path} uses ${{{name}}}, and {name} is set but empty"))
                     .severity(Severity::Warning)
             } else {
-                Finding::new(Code::VariableUnset, format!("{path} uses ${{{name}}}, and {name} is not set"))
-                    .note("the server was started with an empty value; the client would pass on the literal placeholder")
+                Finding::new(Code::VariableUnset, format!("{path} uses ${{{name}}}, and {name} is not set")).note(
+                    "the server was started with an empty value; the client would pass on the literal placeholder",
+                )
             };
             let help = format!("set {name} in the step that runs mcp-preflight and the agent");
             finding.at(&variable.location).help(help)

@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 use crate::finding::Finding;
 use crate::lens::{Offer, Unusable};
 use crate::observed::Observation;
-use crate::server::{Server, ServerName};
+use crate::server::{Server, ServerName, VariableState};
 
 /// What is known of one server, from the configuration, the lock and the probe.
 #[derive(Debug)]
@@ -89,9 +89,10 @@ pub(crate) struct Comparison {
 }
 
 /// Compares one server.
-pub(crate) fn compare(subject: Subject<'_>, purpose: Purpose) -> Comparison {
+pub(crate) fn compare(subject: &Subject<'_>, purpose: Purpose) -> Comparison {
     let expected: Vec<String> = subject.expected.into_iter().flatten().cloned().collect();
-    let observed = subject.observation.and_then(Observation::table).map(|table| table.names()).unwrap_or_default();
+    let observed =
+        subject.observation.and_then(Observation::table).map(super::observed::ToolTable::names).unwrap_or_default();
     let is_listed = subject.observation.is_some_and(|observation| observation.table().is_some());
     let missing = if is_listed { without(&expected, &observed) } else { Vec::new() };
     let added = if is_listed && subject.expected.is_some() { without(&observed, &expected) } else { Vec::new() };
@@ -106,10 +107,10 @@ pub(crate) fn compare(subject: Subject<'_>, purpose: Purpose) -> Comparison {
         findings: Vec::new(),
     };
     if !subject.is_skipped {
-        let mut findings = entry::findings(&subject, purpose);
-        findings.extend(table::findings(&subject, &comparison, purpose));
+        let mut findings = entry::findings(subject, purpose);
+        findings.extend(table::findings(subject, &comparison, purpose));
         comparison.findings = findings;
-        comparison.status = status(&subject, &comparison);
+        comparison.status = status(subject, &comparison);
     }
     comparison
 }
@@ -129,16 +130,25 @@ fn without(names: &[String], others: &[String]) -> Vec<String> {
     names.iter().filter(|name| !others.contains(name)).cloned().collect()
 }
 
-/// `A is not set (.mcp.json:5:9), B is empty (.mcp.json:6:9)`: the variables of an entry that have no value.
-fn unsatisfied(entry: Option<&Server>) -> Option<String> {
-    use crate::server::VariableState;
-    let found = entry.map(Server::unsatisfied_variables).unwrap_or_default();
-    let said: Vec<String> = found
-        .iter()
-        .map(|variable| {
-            let what = if variable.state == VariableState::Empty { "is empty" } else { "is not set" };
-            format!("{} {what} ({})", variable.name, variable.location)
-        })
-        .collect();
-    (!said.is_empty()).then(|| said.join(", "))
+/// The variables of an entry that have no value, for sentences about their likely effect.
+struct Unsatisfied {
+    /// `A is not set (.mcp.json:5:9) and B is empty (.mcp.json:6:9)`.
+    said: String,
+    /// `A and B`.
+    names: String,
+}
+
+impl Unsatisfied {
+    fn of(entry: Option<&Server>) -> Option<Self> {
+        let found = entry.map(Server::unsatisfied_variables).filter(|found| !found.is_empty())?;
+        let names: Vec<&str> = found.iter().map(|variable| variable.name.as_str()).collect();
+        let said: Vec<String> = found
+            .iter()
+            .map(|variable| {
+                let what = if variable.state == VariableState::Empty { "is empty" } else { "is not set" };
+                format!("{} {what} ({})", variable.name, variable.location)
+            })
+            .collect();
+        Some(Self { said: said.join(" and "), names: names.join(" and ") })
+    }
 }

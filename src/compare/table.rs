@@ -1,7 +1,7 @@
 //! What can be said of a server after its probe.
 
 use super::rename::renames;
-use super::{Comparison, Purpose, Subject, unsatisfied};
+use super::{Comparison, Purpose, Subject, Unsatisfied};
 use crate::finding::{Code, Finding, Severity};
 use crate::observed::{FailureClass, Observation, ProbeFailure, ToolTable};
 use crate::server::ServerName;
@@ -37,18 +37,21 @@ fn failed(subject: &Subject<'_>, observation: &Observation, failure: &ProbeFailu
     // An entry that the client skips is said once, as what it is.
     let is_counted = purpose != Purpose::Check || subject.expected.is_some();
     let severity = if is_counted { Severity::Error } else { Severity::Warning };
-    let message = format!("could not be verified: {}", failure.message);
+    let message = format!("could not be verified ({}): {}", failure.class, failure.message);
+    let excerpt = last_lines(&observation.stderr, |_| true);
+    let help = failure.help.clone().unwrap_or_else(|| default_help(failure.class, excerpt.is_empty()).to_owned());
     let mut finding = Finding::new(Code::ProbeFailed, message)
         .severity(severity)
         .naming(subject.expected.into_iter().flatten().cloned().collect())
-        .excerpt(excerpt(&observation.stderr))
-        .help(failure.help.clone().unwrap_or_else(|| default_help(failure.class).to_owned()));
-    if let Some(variables) = unsatisfied(subject.entry) {
-        finding = finding.note(format!("{variables}: that is the likely cause"));
+        .excerpt(excerpt)
+        .help(help);
+    if let Some(variables) = Unsatisfied::of(subject.entry) {
+        finding = finding.note(format!("{}: that is the likely cause", variables.said));
     }
     if let Some(noise) = &observation.noise {
         let lines = text::count(noise.lines, "line");
-        finding = finding.note(format!("it wrote {lines} to standard output that are no protocol, first: {}", noise.first));
+        finding =
+            finding.note(format!("it wrote {lines} to standard output that are no protocol, first: {}", noise.first));
     }
     if let Some(entry) = subject.entry {
         finding = finding.at(&entry.location);
@@ -56,8 +59,11 @@ fn failed(subject: &Subject<'_>, observation: &Observation, failure: &ProbeFailu
     finding
 }
 
-fn default_help(class: FailureClass) -> &'static str {
+fn default_help(class: FailureClass, was_silent: bool) -> &'static str {
     match class {
+        FailureClass::Exited if was_silent => {
+            "it wrote nothing to stderr: run the command by hand with the same variables"
+        }
         FailureClass::Spawn => "check the command",
         FailureClass::Exited => "run the command by hand with the same variables; its last words are above",
         FailureClass::Timeout => "see whether it waits for something it cannot have here, or raise --timeout",
@@ -73,11 +79,40 @@ fn default_help(class: FailureClass) -> &'static str {
     }
 }
 
-/// The last lines of stderr that say something.
-fn excerpt(stderr: &str) -> Vec<String> {
-    let lines: Vec<&str> = stderr.lines().map(str::trim_end).filter(|line| !line.is_empty()).collect();
+/// Words of lines that may tell why a server that answers lists less: the rest of its stderr is banners.
+const TELLING: [&str; 16] = [
+    "warn",
+    "error",
+    "fail",
+    "missing",
+    "not set",
+    "not found",
+    "no such",
+    "denied",
+    "unauthor",
+    "forbidden",
+    "invalid",
+    "expired",
+    "credential",
+    "token",
+    "key",
+    "disabled",
+];
+
+/// The last lines of stderr that are wanted.
+fn last_lines(stderr: &str, is_wanted: impl Fn(&str) -> bool) -> Vec<String> {
+    let is_wanted = |line: &&str| !line.is_empty() && is_wanted(line);
+    let lines: Vec<&str> = stderr.lines().map(str::trim_end).filter(is_wanted).collect();
     let from = lines.len().saturating_sub(EXCERPT_LINES);
     lines[from..].iter().map(|line| text::shorten(line, EXCERPT_WIDTH)).collect()
+}
+
+/// The lines of stderr that may tell why a server that answers lists less.
+fn telling_lines(observation: &Observation) -> Vec<String> {
+    last_lines(&observation.stderr, |line| {
+        let line = line.to_lowercase();
+        TELLING.iter().any(|word| line.contains(word))
+    })
 }
 
 fn missing(subject: &Subject<'_>, observation: &Observation, comparison: &Comparison) -> Option<Finding> {
@@ -93,18 +128,18 @@ fn missing(subject: &Subject<'_>, observation: &Observation, comparison: &Compar
         0 => "the server answered and listed nothing".to_owned(),
         some => format!("the server answered and listed {}", text::count(some, "tool")),
     };
-    let variables = unsatisfied(subject.entry);
+    let variables = Unsatisfied::of(subject.entry);
     finding = finding.note(match &variables {
-        Some(variables) => format!("{listed}, and {variables}: that is the likely cause"),
+        Some(variables) => format!("{listed}, and {}: that is the likely cause", variables.said),
         None => listed,
     });
     for (old, new) in renames(missing, &comparison.added) {
         finding = finding.note(format!("{old} was probably renamed to {new}"));
     }
     let cause = match (&variables, comparison.observed.is_empty()) {
-        (Some(_), _) => "set the variable",
-        (None, true) => "check the server's credentials: this is how many servers behave without them",
-        (None, false) => "check the server's version, flags and credentials",
+        (Some(variables), _) => format!("set {}", variables.names),
+        (None, true) => "check the server's credentials: this is how many servers behave without them".to_owned(),
+        (None, false) => "check the server's version, flags and credentials".to_owned(),
     };
     let update = update_command(subject.name);
     if let Some(entry) = subject.entry {
@@ -112,7 +147,7 @@ fn missing(subject: &Subject<'_>, observation: &Observation, comparison: &Compar
     }
     Some(
         finding
-            .excerpt(excerpt(&observation.stderr))
+            .excerpt(telling_lines(observation))
             .help(format!("{cause}; if the change is meant, run {update} and commit the lock")),
     )
 }
@@ -132,10 +167,10 @@ fn empty(subject: &Subject<'_>, observation: &Observation, table: &ToolTable, pu
         return None;
     }
     let mut message = "the server answered and listed nothing".to_owned();
-    if let Some(variables) = unsatisfied(subject.entry) {
-        message = format!("{message}, and {variables}: that is the likely cause");
+    if let Some(variables) = Unsatisfied::of(subject.entry) {
+        message = format!("{message}, and {}: that is the likely cause", variables.said);
     }
-    let finding = Finding::new(Code::ToolsEmpty, message).excerpt(excerpt(&observation.stderr));
+    let finding = Finding::new(Code::ToolsEmpty, message).excerpt(telling_lines(observation));
     Some(if purpose == Purpose::Lock {
         finding
             .severity(Severity::Error)
@@ -159,8 +194,9 @@ fn unusable(comparison: &Comparison, purpose: Purpose) -> Vec<Finding> {
         tools.dedup();
         let is_hit = tools.iter().any(|tool| comparison.expected.contains(tool));
         let severity = if is_hit || purpose == Purpose::Lock { Severity::Error } else { Severity::Warning };
-        let message =
-            format!("{} listed, but the client would not offer them: {reason}", text::count(tools.len(), "tool"));
+        let them = if tools.len() == 1 { "it" } else { "them" };
+        let count = text::count(tools.len(), "tool");
+        let message = format!("{count} listed, but the client would not offer {them}: {reason}");
         Finding::new(Code::ToolsUnusable, message)
             .severity(severity)
             .note(format!("affected: {}", tools.join(", ")))
@@ -193,10 +229,11 @@ fn oddities(observation: &Observation) -> Vec<Finding> {
     if !observation.left_running.is_empty() {
         let processes: Vec<String> =
             observation.left_running.iter().map(|left| format!("{} ({})", left.name, left.pid)).collect();
-        let message = format!("left {} running, which were ended: {}", text::count(processes.len(), "process"), processes.join(", "));
+        let what = if processes.len() == 1 { "a process".to_owned() } else { format!("{} processes", processes.len()) };
+        let message = format!("left {what} running, now ended: {}", processes.join(", "));
         findings.push(
-            Finding::new(Code::LeftRunning, message.replace("processs", "processes"))
-                .help("the agent's client would leave them running after every session"),
+            Finding::new(Code::LeftRunning, message)
+                .help("the agent's client would leave such processes behind after every session"),
         );
     }
     findings

@@ -66,10 +66,7 @@ impl Source for McpJson {
         let Value::Object(root) = &root else {
             return Err(document.fault(&root, format!("expected an object, found {}", kind(&root))));
         };
-        let servers = match root.get("mcpServers") {
-            Some(property) => property,
-            None => return Err(missing_servers(document, root)),
-        };
+        let Some(servers) = root.get("mcpServers") else { return Err(missing_servers(document, root)) };
         let Value::Object(servers) = &servers.value else {
             let message = format!("mcpServers: expected an object, found {}", kind(&servers.value));
             return Err(document.fault(&servers.value, message));
@@ -80,9 +77,7 @@ impl Source for McpJson {
 
 fn missing_servers(document: &Document, root: &Object<'_>) -> Fault {
     match root.get("servers") {
-        Some(property) => {
-            document.fault(&property.name, "found the key \"servers\"; the client wants \"mcpServers\"")
-        }
+        Some(property) => document.fault(&property.name, "found the key \"servers\"; the client wants \"mcpServers\""),
         None => document.fault(root, "the key \"mcpServers\" is missing"),
     }
 }
@@ -216,9 +211,7 @@ impl<'a> Entry<'a> {
         };
         let Value::Object(entry) = &self.property.value else { return Vec::new() };
         let unknown = entry.properties.iter().filter(|property| !known.contains(&property.name.as_str()));
-        unknown
-            .map(|property| (property.name.as_str().to_owned(), self.document.place(&property.name)))
-            .collect()
+        unknown.map(|property| (property.name.as_str().to_owned(), self.document.place(&property.name))).collect()
     }
 }
 

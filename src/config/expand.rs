@@ -88,10 +88,7 @@ mod tests {
         let environment = Environment::of(&[("A", "1"), ("E", "")]);
         let (_, met) = expand("${A} ${E} ${D:-x} ${U}", &environment);
         let states: Vec<VariableState> = met.iter().map(|met| met.state).collect();
-        assert_eq!(
-            states,
-            [VariableState::Set, VariableState::Empty, VariableState::Defaulted, VariableState::Unset]
-        );
+        assert_eq!(states, [VariableState::Set, VariableState::Empty, VariableState::Defaulted, VariableState::Unset]);
     }
 
     proptest! {

@@ -68,7 +68,9 @@ fn normalized(name: &str) -> String {
 /// Why the client would offer nothing of this table.
 fn whole_list_reason(table: &ToolTable, prefix: &str, namesakes: &[&str]) -> Option<String> {
     if !table.declares_tools {
-        return Some("the server does not declare the capability \"tools\", so that the client does not ask".to_owned());
+        return Some(
+            "the server does not declare the capability \"tools\", so that the client does not ask".to_owned(),
+        );
     }
     if table.null_cursor {
         return Some("the last page says \"nextCursor\": null, for which the client drops the whole list".to_owned());
@@ -80,8 +82,11 @@ fn whole_list_reason(table: &ToolTable, prefix: &str, namesakes: &[&str]) -> Opt
             names.join(", ")
         ));
     }
-    let (index, tool, fault) =
-        table.tools.iter().enumerate().find_map(|(index, tool)| Some((index, tool, schema_fault(&tool.definition)?)))?;
+    let (index, tool, fault) = table
+        .tools
+        .iter()
+        .enumerate()
+        .find_map(|(index, tool)| Some((index, tool, schema_fault(&tool.definition)?)))?;
     Some(format!("tools[{index}] ({}): {fault}; for one such tool the client drops the whole list", tool.name))
 }
 

@@ -97,7 +97,8 @@ mod tests {
     #[test]
     fn the_bytes_are_those_of_the_contract() {
         let lock = parse(r#"{"report": ["list_report_dates", "fetch_daily_report"], "empty": []}"#).expect("a lock");
-        let expected = "{\n  \"empty\": [],\n  \"report\": [\n    \"fetch_daily_report\",\n    \"list_report_dates\"\n  ]\n}\n";
+        let expected =
+            "{\n  \"empty\": [],\n  \"report\": [\n    \"fetch_daily_report\",\n    \"list_report_dates\"\n  ]\n}\n";
         assert_eq!(lock.render(), expected);
         assert_eq!(parse(&expected.replace('\n', "\r\n")), Ok(lock));
     }

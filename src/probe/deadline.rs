@@ -8,7 +8,7 @@ use crate::text;
 /// The budget of a server that is already installed, or remote.
 const USUAL: Duration = Duration::from_secs(10);
 /// The budget of a command that may download its server first (measured: 8 to 19 s for a first `npx`, `zoo.md` section 3).
-const DOWNLOADING: Duration = Duration::from_secs(60);
+const DOWNLOADING: Duration = Duration::from_mins(1);
 
 /// The end of a server's time.
 #[derive(Debug, Clone, Copy)]

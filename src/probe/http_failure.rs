@@ -32,7 +32,9 @@ impl Refusal {
         let (class, help) = match status {
             401 => (
                 FailureClass::Auth,
-                Some("the credential is missing, wrong or expired: check the entry's headers and the variables in them"),
+                Some(
+                    "the credential is missing, wrong or expired: check the entry's headers and the variables in them",
+                ),
             ),
             403 => (FailureClass::Auth, Some("the credential is known but may not do this: check its permissions")),
             404 if has_session => (FailureClass::HttpStatus, Some("the server forgot the session it had just given")),
@@ -128,8 +130,12 @@ fn of_chain(step: Step, error: &(dyn Error + 'static)) -> ProbeFailure {
     let chain = chain(error);
     let cause = chain.last().cloned().unwrap_or_default();
     if chain.iter().any(|text| text.contains("dns error")) {
-        return ProbeFailure::new(FailureClass::Dns, Step::Connect, format!("the host name cannot be resolved: {cause}"))
-            .with_help("check the host name in the url, and this machine's network");
+        return ProbeFailure::new(
+            FailureClass::Dns,
+            Step::Connect,
+            format!("the host name cannot be resolved: {cause}"),
+        )
+        .with_help("check the host name in the url, and this machine's network");
     }
     if has_tls_error(error) || chain.iter().any(|text| text.contains("tls handshake")) {
         return ProbeFailure::new(FailureClass::Tls, Step::Connect, format!("no trusted TLS connection: {cause}"))
@@ -169,12 +175,9 @@ pub(super) fn chain(error: &(dyn Error + 'static)) -> Vec<String> {
 }
 
 fn has_tls_error(error: &(dyn Error + 'static)) -> bool {
-    causes(error).any(|error| error.is::<rustls::Error>())
+    causes(error).any(<dyn std::error::Error + 'static>::is::<rustls::Error>)
 }
 
 fn io_kind(error: &(dyn Error + 'static)) -> Option<io::ErrorKind> {
-    causes(error)
-        .filter_map(|error| error.downcast_ref::<io::Error>())
-        .map(io::Error::kind)
-        .last()
+    causes(error).filter_map(|error| error.downcast_ref::<io::Error>()).map(io::Error::kind).last()
 }

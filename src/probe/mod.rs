@@ -43,15 +43,20 @@ fn probe(server: &Server, limits: &Limits, clients: &Clients, interrupt: &Interr
     let budget = limits.timeout.unwrap_or_else(|| deadline::default_budget(transport));
     let deadline = Deadline::start(budget, limits.run_end);
     if deadline.remaining().is_none() {
-        let failure = ProbeFailure::new(FailureClass::Timeout, Step::Queue, "the time of the whole run was up before its turn");
+        let failure =
+            ProbeFailure::new(FailureClass::Timeout, Step::Queue, "the time of the whole run was up before its turn");
         return Observation::failed(failure, began.elapsed());
     }
     let trace = Trace::new(limits.transcript);
     match transport {
         Transport::Stdio(stdio) => probe_stdio(stdio, deadline, interrupt, trace),
         Transport::Http(remote) => probe_http(remote, deadline, clients, trace),
-        Transport::Sse(_) => unsupported("the HTTP+SSE transport (type \"sse\") cannot be probed by this version", began),
-        Transport::WebSocket(_) => unsupported("the WebSocket transport (type \"ws\") cannot be probed by this version", began),
+        Transport::Sse(_) => {
+            unsupported("the HTTP+SSE transport (type \"sse\") cannot be probed by this version", began)
+        }
+        Transport::WebSocket(_) => {
+            unsupported("the WebSocket transport (type \"ws\") cannot be probed by this version", began)
+        }
     }
 }
 

@@ -4,8 +4,8 @@
 
 use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -109,12 +109,11 @@ fn lanes(servers: &[Server], jobs: Option<usize>) -> Vec<Lane> {
         at_once: most.min(indices.len()),
         queue: Arc::new(Mutex::new(indices.into())),
     };
-    match jobs {
-        Some(jobs) => vec![lane((0..servers.len()).collect(), jobs)],
-        None => {
-            let processors = thread::available_parallelism().map_or(1, usize::from);
-            vec![lane(local, 2 * processors), lane(remote, REMOTE_AT_ONCE)]
-        }
+    if let Some(jobs) = jobs {
+        vec![lane((0..servers.len()).collect(), jobs)]
+    } else {
+        let processors = thread::available_parallelism().map_or(1, usize::from);
+        vec![lane(local, 2 * processors), lane(remote, REMOTE_AT_ONCE)]
     }
 }
 
@@ -210,7 +209,9 @@ fn collect(
 fn end_strays() -> Vec<LeftRunning> {
     let strays = tree::orphans();
     for (signal, rounds) in [(Signal::TERM, 50), (Signal::KILL, 100)] {
-        strays.iter().for_each(|stray| stray.signal(signal));
+        for stray in &strays {
+            stray.signal(signal);
+        }
         for _ in 0..rounds {
             if !strays.iter().any(tree::Process::is_alive) {
                 break;

@@ -201,22 +201,19 @@ mod tests {
         (outcome, channel.asked)
     }
 
-    fn page(names: &[&str], cursor: &Value) -> Reply {
+    fn page(names: &[&str], cursor: &Value) -> Value {
         let tools: Vec<Value> = names.iter().map(|name| json!({ "name": name })).collect();
         let mut page = json!({ "tools": tools });
         if cursor != &json!("none") {
             page["nextCursor"] = cursor.clone();
         }
-        Ok(page)
+        page
     }
 
     #[test]
     fn pages_are_followed_to_the_end_the_empty_cursor_too() {
-        let lists = vec![
-            page(&["c"], &json!("p2")),
-            page(&["a"], &json!("")),
-            page(&["b", "a"], &json!("none")),
-        ];
+        let lists =
+            vec![Ok(page(&["c"], &json!("p2"))), Ok(page(&["a"], &json!(""))), Ok(page(&["b", "a"], &json!("none")))];
         let (table, asked) = run(&json!({ "tools": {} }), lists);
         let table = table.expect("a table");
         assert_eq!(table.names(), ["a", "b", "c"]);
@@ -234,9 +231,9 @@ mod tests {
 
     #[test]
     fn a_null_cursor_ends_the_list_and_a_repeated_one_too() {
-        let (table, _) = run(&json!({ "tools": {} }), vec![page(&["a"], &Value::Null)]);
+        let (table, _) = run(&json!({ "tools": {} }), vec![Ok(page(&["a"], &Value::Null))]);
         assert!(table.expect("a table").null_cursor);
-        let lists = vec![page(&["a"], &json!("x")), page(&["b"], &json!("x"))];
+        let lists = vec![Ok(page(&["a"], &json!("x"))), Ok(page(&["b"], &json!("x")))];
         let (table, asked) = run(&json!({ "tools": {} }), lists);
         assert!(table.expect("a table").repeated_cursor);
         assert_eq!(asked.len(), 5);
@@ -252,7 +249,7 @@ mod tests {
     #[test]
     fn a_failing_page_fails_the_whole_list() {
         let error = RpcError { code: -32603, message: "fetch failed".to_owned(), data: Value::Null };
-        let (table, _) = run(&json!({ "tools": {} }), vec![page(&["a"], &json!("2")), Err(error)]);
+        let (table, _) = run(&json!({ "tools": {} }), vec![Ok(page(&["a"], &json!("2"))), Err(error)]);
         let failure = table.expect_err("a failure");
         assert_eq!(failure.class, FailureClass::RpcError);
         assert_eq!(failure.message, "the server answered tools/list with error -32603: fetch failed");

@@ -23,7 +23,7 @@ use crate::server::StdioServer;
 use crate::text;
 
 /// How long a server may take to end by itself after its stdin was closed, when its list is already known.
-const CLOSING: Duration = Duration::from_millis(1000);
+const CLOSING: Duration = Duration::from_secs(1);
 /// How long it may take after SIGTERM.
 const AFTER_TERM: Duration = Duration::from_millis(400);
 /// How long to wait for the exit status of a process that closed its stdout.
@@ -242,15 +242,12 @@ impl<'a> StdioChannel<'a> {
             0 => String::new(),
             bytes => format!(", in the middle of a message (after {})", text::count(bytes, "byte")),
         };
-        match status {
-            Some(status) => {
-                let message = format!("the process {} before it answered {step}{torn}", child::describe(status));
-                with_status(ProbeFailure::new(FailureClass::Exited, step, message), status)
-            }
-            None => {
-                let message = format!("the process closed its standard output before it answered {step}{torn}");
-                ProbeFailure::new(FailureClass::Exited, step, message)
-            }
+        if let Some(status) = status {
+            let message = format!("the process {} before it answered {step}{torn}", child::describe(status));
+            with_status(ProbeFailure::new(FailureClass::Exited, step, message), status)
+        } else {
+            let message = format!("the process closed its standard output before it answered {step}{torn}");
+            ProbeFailure::new(FailureClass::Exited, step, message)
         }
     }
 

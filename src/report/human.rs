@@ -36,7 +36,11 @@ fn headline(out: &mut dyn Write, verdict: &Verdict) -> io::Result<()> {
         return update_headline(out, verdict, update);
     }
     if verdict.passes() {
-        let skipped = if summary.skipped == 0 { String::new() } else { format!(", {} skipped", count(summary.skipped, "server")) };
+        let skipped = if summary.skipped == 0 {
+            String::new()
+        } else {
+            format!(", {} skipped", count(summary.skipped, "server"))
+        };
         let tools = count(summary.tools_verified, "tool");
         return writeln!(out, "{GOOD}MCP preflight OK{GOOD:#} in {took} ({tools} verified{skipped})");
     }
@@ -65,7 +69,9 @@ fn update_headline(out: &mut dyn Write, verdict: &Verdict, update: &LockUpdate) 
             writeln!(out, "{GOOD}wrote {lock}{GOOD:#} ({size}): review the difference and commit it")
         }
         UpdateOutcome::Unchanged => writeln!(out, "{GOOD}{lock} is up to date{GOOD:#} ({size})"),
-        UpdateOutcome::DryRun => writeln!(out, "{GOOD}{lock} would change{GOOD:#} ({size}); nothing was written (--dry-run)"),
+        UpdateOutcome::DryRun => {
+            writeln!(out, "{GOOD}{lock} would change{GOOD:#} ({size}); nothing was written (--dry-run)")
+        }
         UpdateOutcome::Refused => {
             writeln!(out, "{BAD}{lock} was NOT written{BAD:#}: what follows must not become the expectation")
         }

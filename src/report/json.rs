@@ -33,6 +33,7 @@ struct Report<'a> {
 }
 
 #[derive(Serialize)]
+#[expect(clippy::struct_field_names, reason = "the names are the contract's")]
 struct Server<'a> {
     name: &'a str,
     transport: Option<&'static str>,
@@ -160,8 +161,7 @@ pub(super) fn verdict(out: &mut dyn Write, verdict: &Verdict) -> io::Result<()> 
 
 /// The report of a run in which no gate was performed.
 pub(super) fn error(out: &mut dyn Write, error: &Error) -> io::Result<()> {
-    let error_row =
-        ErrorRow { message: error.to_string(), help: error.help(), location: error.location().map(place) };
+    let error_row = ErrorRow { message: error.to_string(), help: error.help(), location: error.location().map(place) };
     let report = ErrorReport {
         version: VERSION,
         verdict: "fail",

@@ -13,16 +13,13 @@ use crate::settings::FormatSpec;
 /// # Errors
 /// When the place cannot be written. A reader that has gone away (`| head`) is no error: it has seen what it wanted.
 pub(super) fn write(spec: &FormatSpec, color: ColorChoice, text: &str) -> io::Result<()> {
-    match &spec.path {
-        Some(path) => {
-            let mut file = StripStream::new(File::create(path)?);
-            file.write_all(text.as_bytes())?;
-            file.flush()
-        }
-        None => {
-            let mut stream = AutoStream::new(io::stdout().lock(), choice(color));
-            whole(stream.write_all(text.as_bytes()).and_then(|()| stream.flush()))
-        }
+    if let Some(path) = &spec.path {
+        let mut file = StripStream::new(File::create(path)?);
+        file.write_all(text.as_bytes())?;
+        file.flush()
+    } else {
+        let mut stream = AutoStream::new(io::stdout().lock(), choice(color));
+        whole(stream.write_all(text.as_bytes()).and_then(|()| stream.flush()))
     }
 }
 

@@ -138,11 +138,8 @@ impl Answer {
             other => other.to_string(),
         };
         let own_address = self.headers.get("host").cloned().unwrap_or_default();
-        let filled: Vec<(String, String)> = respond
-            .headers
-            .iter()
-            .map(|(name, value)| (name.clone(), value.replace("$host", &own_address)))
-            .collect();
+        let filled: Vec<(String, String)> =
+            respond.headers.iter().map(|(name, value)| (name.clone(), value.replace("$host", &own_address))).collect();
         let headers: Vec<(&str, &str)> = filled.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
         self.whole(respond.status, &headers, &body)
     }
@@ -179,7 +176,7 @@ impl Output for Answer {
             Action::KeepOpen => {
                 let open = self.stream.try_clone()?;
                 std::thread::spawn(move || {
-                    std::thread::sleep(Duration::from_secs(60));
+                    std::thread::sleep(Duration::from_mins(1));
                     drop(open);
                 });
                 Ok(())

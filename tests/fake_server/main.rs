@@ -15,7 +15,7 @@ use std::time::Duration;
 use script::Script;
 
 /// Nothing waits longer than this.
-const LONGEST: Duration = Duration::from_secs(120);
+const LONGEST: Duration = Duration::from_mins(2);
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();

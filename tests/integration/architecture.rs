@@ -24,10 +24,7 @@ const MAY_USE: [(&str, &[&str]); 20] = [
     ("lock", &["error", "json", "server", "text"]),
     ("compare", &["finding", "lens", "observed", "server", "text"]),
     ("verdict", &["compare", "exit", "finding", "observed", "server"]),
-    (
-        "report",
-        &["compare", "error", "finding", "observed", "server", "settings", "text", "verdict"],
-    ),
+    ("report", &["compare", "error", "finding", "observed", "server", "settings", "text", "verdict"]),
 ];
 
 #[test]
@@ -60,11 +57,11 @@ fn every_file_says_its_duty_and_stays_small() {
 }
 
 fn sources() -> Vec<(String, String)> {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
-    files(root.clone())
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
+    files(source.clone())
         .into_iter()
         .map(|path| {
-            let inside = path.strip_prefix(&root).expect("a path inside");
+            let inside = path.strip_prefix(&source).expect("a path inside");
             let room = inside.components().next().expect("a room").as_os_str().to_string_lossy().into_owned();
             let text = std::fs::read_to_string(&path).expect("a file");
             (room.trim_end_matches(".rs").to_owned(), text)

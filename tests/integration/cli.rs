@@ -55,7 +55,8 @@ fn help_and_version_are_no_errors() {
 
 #[test]
 fn the_budget_of_the_run_is_a_timeout_never_a_missing_tool() {
-    let project = Project::with(&[("a", crate::harness::stdio("silent-start")), ("b", crate::harness::stdio("silent-start"))]);
+    let project =
+        Project::with(&[("a", crate::harness::stdio("silent-start")), ("b", crate::harness::stdio("silent-start"))]);
     project.write("mcp-tools.lock.json", r#"{"a": ["x"], "b": ["y"]}"#);
     let run = project.run(&["-t", "60", "--run-timeout", "0.5", "--jobs", "1", "--format", "json"]).expect(78);
     let report = run.json();
@@ -64,6 +65,8 @@ fn the_budget_of_the_run_is_a_timeout_never_a_missing_tool() {
         assert_eq!(report["servers"][index]["missing"], serde_json::json!([]));
     }
     assert_eq!(report["servers"][1]["failure"]["step"], "queue");
-    assert!(report["findings"][0]["message"].as_str().is_some_and(|text| text.contains("the time of the whole run was up")));
+    assert!(
+        report["findings"][0]["message"].as_str().is_some_and(|text| text.contains("the time of the whole run was up"))
+    );
     project.run(&["-t", "60", "--run-timeout", "0.5", "--tempfail"]).expect(75);
 }

@@ -18,7 +18,8 @@ fn healthy_text() -> String {
 #[test]
 fn files_in_folders_above_are_found_and_the_nearest_wins() {
     let project = Project::new();
-    project.write(".mcp.json", json!({ "mcpServers": { "near": stdio("empty"), "far": stdio("healthy") } }).to_string());
+    project
+        .write(".mcp.json", json!({ "mcpServers": { "near": stdio("empty"), "far": stdio("healthy") } }).to_string());
     project.write("a/b/.mcp.json", json!({ "mcpServers": { "near": stdio("healthy") } }).to_string());
     project.write("a/b/c/keep", "");
     let run = project.run_in("a/b/c", &["tools", "-t", "60", "--format", "json"]).expect(0);
@@ -144,7 +145,10 @@ fn variables_are_expanded_everywhere_and_their_absence_is_said() {
     let project = project.locked(&["alpha", "beta", "gamma"]);
     snapshot("config-variables", &project.run(&["-t", "60"]).expect(78));
     let refused = project.run(&["--update-lock", "-t", "60"]).expect(78);
-    assert!(refused.stdout.contains("error[variable-unset]") && refused.stdout.contains("was NOT written"), "{refused}");
+    assert!(
+        refused.stdout.contains("error[variable-unset]") && refused.stdout.contains("was NOT written"),
+        "{refused}"
+    );
 }
 
 #[test]

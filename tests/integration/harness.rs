@@ -93,7 +93,7 @@ impl Project {
 
     /// The same with a lock of these tools for `s`.
     pub(crate) fn locked(self, tools: &[&str]) -> Self {
-        self.write("mcp-tools.lock.json", &json!({ "s": tools }).to_string());
+        self.write("mcp-tools.lock.json", json!({ "s": tools }).to_string());
         self
     }
 
@@ -211,8 +211,7 @@ pub(crate) fn snapshot(name: &str, run: &Run) {
     settings.set_snapshot_path(Path::new(env!("CARGO_MANIFEST_DIR")).join("testdata/expected"));
     settings.set_prepend_module_to_snapshot(false);
     settings.set_omit_expression(true);
-    settings.add_filter(r"\d+ ms|\d+\.\d s \(", "[time]");
-    settings.add_filter(r"FAILED in \S+( s)?", "FAILED in [time]");
+    settings.add_filter(r" in (\d+ ms|\d+\.\d s)", " in [time]");
     settings.add_filter(r"\(\d+\)", "([pid])");
     settings.add_filter(r"(127\.0\.0\.1|localhost):\d+", "$1:[port]");
     settings.add_filter(r#""\S*/fake-server""#, "\"[fake-server]\"");

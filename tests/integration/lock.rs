@@ -18,7 +18,14 @@ fn there_is_no_check_without_a_lock() {
 
 #[test]
 fn a_lock_of_an_unknown_shape_is_refused_with_its_place() {
-    for text in ["[]", "{\"s\": {\"alpha\": {}}}", "{\"s\": [1]}", "{\"s\": [\"a\", \"a\"]}", "{\"s\": []", "{\"s\": [], \"s\": []}"] {
+    for text in [
+        "[]",
+        "{\"s\": {\"alpha\": {}}}",
+        "{\"s\": [1]}",
+        "{\"s\": [\"a\", \"a\"]}",
+        "{\"s\": []",
+        "{\"s\": [], \"s\": []}",
+    ] {
         for arguments in [&[][..], &["--update-lock"]] {
             let project = Project::of("healthy");
             project.write("mcp-tools.lock.json", text);
@@ -42,7 +49,12 @@ fn the_difference_is_shown_and_the_bytes_are_stable() {
 /// Same table: not a byte, not the file itself is touched, however it was written.
 #[test]
 fn an_unchanged_lock_is_not_touched() {
-    for text in [HEALTHY.to_owned(), HEALTHY.trim_end().to_owned(), HEALTHY.replace('\n', "\r\n"), r#"{"s":["gamma","beta","alpha"]}"#.to_owned()] {
+    for text in [
+        HEALTHY.to_owned(),
+        HEALTHY.trim_end().to_owned(),
+        HEALTHY.replace('\n', "\r\n"),
+        r#"{"s":["gamma","beta","alpha"]}"#.to_owned(),
+    ] {
         let project = Project::of("healthy");
         project.write("mcp-tools.lock.json", &text);
         let before = std::fs::metadata(project.path("mcp-tools.lock.json")).expect("metadata");
@@ -103,7 +115,8 @@ fn nothing_to_lock_is_no_lock() {
 fn permissions_and_links_survive() {
     let project = Project::of("healthy");
     project.write("real/lock.json", "{}");
-    std::fs::set_permissions(project.path("real/lock.json"), std::fs::Permissions::from_mode(0o640)).expect("permissions");
+    std::fs::set_permissions(project.path("real/lock.json"), std::fs::Permissions::from_mode(0o640))
+        .expect("permissions");
     symlink("real/lock.json", project.path("mcp-tools.lock.json")).expect("a link");
     project.run(&["--update-lock", "-t", "60"]).expect(0);
     assert!(project.path("mcp-tools.lock.json").is_symlink());
@@ -135,16 +148,14 @@ fn a_lock_that_changed_meanwhile_is_left_alone() {
     assert_eq!(project.read("mcp-tools.lock.json"), "{\"other\": [\"x\"]}\n");
 }
 
-/// Two runs at once: each either writes a whole lock or says why not; what is left is whole.
+/// Several runs at once that come to the same table: each ends well, and what is left is whole.
 #[test]
 fn two_writers_never_tear_the_lock() {
     let project = Project::of("healthy");
-    let children: Vec<_> = (0..6)
-        .map(|_| project.command(&["--update-lock", "-q", "-t", "60"]).spawn().expect("the binary"))
-        .collect();
+    let children: Vec<_> =
+        (0..6).map(|_| project.command(&["--update-lock", "-q", "-t", "60"]).spawn().expect("the binary")).collect();
     for mut child in children {
-        let code = child.wait().expect("an end").code();
-        assert!(matches!(code, Some(0 | 78)), "{code:?}");
+        assert_eq!(child.wait().expect("an end").code(), Some(0), "they agree, so that each has done its work");
     }
     assert_eq!(project.read("mcp-tools.lock.json"), HEALTHY);
 }

@@ -1,5 +1,12 @@
 //! The binary as its users see it: exit code, standard output and standard error together.
 
+#![expect(
+    clippy::expect_used,
+    clippy::panic,
+    clippy::disallowed_methods,
+    reason = "a test fails by panicking, and starts the binary as a user does"
+)]
+
 mod architecture;
 mod cli;
 mod config;
