@@ -1,6 +1,6 @@
 //! mcp-preflight: before an unattended agent starts, prove that every MCP tool the run counts on is really there.
 //!
-//! The flow goes one way; only [`command`] sees all of it:
+//! The flow goes one way; only `command` sees all of it:
 //!
 //! ```text
 //! config  files -> servers, as the client would run them      (cli, settings, environment)
@@ -13,7 +13,7 @@
 //!               report  verdict -> text                         (text: escaping)
 //! ```
 //!
-//! A dead server is a value ([`observed`]); an error ([`error`]) means that no gate was performed.
+//! A dead server is a value (`observed`); an error (`error`) means that no gate was performed.
 
 mod cli;
 mod command;
