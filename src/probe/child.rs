@@ -5,7 +5,7 @@ use std::os::unix::process::{CommandExt as _, ExitStatusExt as _};
 use std::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
-use rustix::process::{Pid, Signal};
+use rustix::process::{Pid, Signal, WaitOptions, waitpgid, waitpid};
 
 use super::tree::{self, Process};
 use super::wait::{self, Wake};
@@ -128,7 +128,19 @@ impl ChildGroup {
     }
 
     fn has_orphans(&self, started: &[Process]) -> bool {
+        self.reap(started);
         self.status.is_some() && self.group_exists() || started.iter().any(Process::is_alive)
+    }
+
+    /// Waits for orphans that have ended and were made children of this process ([`tree::adopt_orphans`]): until somebody does, they
+    /// are members of the group, dead as they are. The leader belongs to its handle and has been waited for.
+    fn reap(&self, started: &[Process]) {
+        if self.status.is_some() {
+            while matches!(waitpgid(self.group, WaitOptions::NOHANG), Ok(Some(_))) {}
+        }
+        for process in started {
+            let _ = waitpid(Some(process.pid), WaitOptions::NOHANG);
+        }
     }
 
     /// Whether the group has a member. Only true to the point once the leader has been waited for: until then the leader,
