@@ -148,6 +148,21 @@ fn every_stdio_server_is_locked_verified_and_missed() {
     assert_eq!(zoo.read_lock(), expected(), "the old lock was touched");
 }
 
+/// A server on the newest TypeScript SDK that hides one of its tools without its key.
+#[test]
+#[ignore = "needs the zoo"]
+fn a_list_that_is_only_shorter_is_missed() {
+    let mut zoo = Zoo::open();
+    zoo.environment.insert("JS2_KEY".to_owned(), "key-of-the-zoo".to_owned());
+    let updated = zoo.run("js2.json", &["--update-lock"]);
+    assert_eq!(updated.code, Some(0), "{}", updated.text);
+    assert_eq!(zoo.read_lock()["js2"], json!(["add", "echo", "secret"]));
+    let failed = zoo.without(&["JS2_KEY"]).run("js2.json", &[]);
+    assert_eq!(failed.code, Some(78), "{}", failed.text);
+    assert!(failed.stdout.contains("1 of 3 locked tools is missing: secret"), "{}", failed.text);
+    assert!(failed.stdout.contains("JS2_KEY is not set"), "{}", failed.text);
+}
+
 #[test]
 #[ignore = "needs the zoo"]
 fn a_launcher_leaves_nothing_behind() {
@@ -197,7 +212,10 @@ impl Drop for HttpServer {
 fn http_servers_are_locked_and_verified() {
     let mut zoo = Zoo::open();
     let everything = zoo.folder.join("npm/node_modules/@modelcontextprotocol/server-everything/dist/index.js");
-    let everything = HttpServer::start(&zoo, "node", &[&everything.display().to_string(), "streamableHttp"]);
+    // By itself it would listen on every interface of the machine.
+    let loopback = concat!(env!("CARGO_MANIFEST_DIR"), "/testdata/zoo/loopback.mjs");
+    let everything =
+        HttpServer::start(&zoo, "node", &["--import", loopback, &everything.display().to_string(), "streamableHttp"]);
     let rmcp = HttpServer::start(&zoo, &zoo.folder.join("bin/zoo-rmcp-server").display().to_string(), &[]);
     for (name, server) in [("EVERYTHING_PORT", &everything), ("RMCP_PORT", &rmcp)] {
         zoo.environment.insert(name.to_owned(), server.port.to_string());

@@ -122,7 +122,8 @@ pub(super) fn of_read(step: Step, deadline: &Deadline, error: &io::Error) -> Pro
         let message = format!("{}: the answer to {step} was still incomplete", deadline.gave_up());
         return ProbeFailure::new(FailureClass::Timeout, step, message);
     }
-    of_chain(step, error)
+    let message = format!("the connection broke before the answer to {step} was complete");
+    ProbeFailure::new(FailureClass::Connect, step, message).with_help("see the server's own log, or run again")
 }
 
 /// Tells DNS, TLS and connections apart by the chain of causes: reqwest has one kind for all of them.

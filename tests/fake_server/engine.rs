@@ -2,14 +2,14 @@
 
 use std::collections::HashMap;
 use std::io::{self, Write as _};
-use std::process::{Command, ExitCode, Stdio};
-use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
+use std::process::ExitCode;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use crate::script::{Action, Cursor, Page, Script, Spawn};
+use crate::process;
+use crate::script::{Action, Cursor, Page, Script};
 
 /// Where output goes.
 pub(crate) trait Output {
@@ -37,17 +37,18 @@ pub(crate) enum Flow {
     Exit(ExitCode),
 }
 
-/// A script being followed.
+/// A script being followed. A copy follows the same script and counts on: each HTTP connection has one.
+#[derive(Clone)]
 pub(crate) struct Engine {
-    script: Script,
-    counts: HashMap<String, usize>,
+    script: Arc<Script>,
+    counts: Arc<Mutex<HashMap<String, usize>>>,
     reply_id: Option<Value>,
     pub(crate) ignores_eof: bool,
 }
 
 impl Engine {
     pub(crate) fn new(script: Script) -> Self {
-        Self { script, counts: HashMap::new(), reply_id: None, ignores_eof: false }
+        Self { script: Arc::new(script), counts: Arc::default(), reply_id: None, ignores_eof: false }
     }
 
     pub(crate) fn http(&self) -> &crate::script::Http {
@@ -76,10 +77,13 @@ impl Engine {
         }
     }
 
-    fn rule(&mut self, name: &str) -> (usize, Option<Vec<Action>>) {
-        let count = self.counts.entry(name.to_owned()).or_default();
-        *count += 1;
-        let count = *count;
+    fn rule(&self, name: &str) -> (usize, Option<Vec<Action>>) {
+        let count = {
+            let mut counts = self.counts.lock().unwrap_or_else(PoisonError::into_inner);
+            let count = counts.entry(name.to_owned()).or_default();
+            *count += 1;
+            *count
+        };
         let fits = |rule: &&crate::script::Rule| rule.when == name && rule.nth.is_none_or(|nth| nth == count);
         (count, self.script.rules.iter().find(fits).map(|rule| rule.actions.clone()))
     }
@@ -152,13 +156,12 @@ impl Engine {
             }
             Action::Exit(code) => return Ok(Flow::Exit(ExitCode::from(*code))),
             Action::Abort => std::process::abort(),
+            Action::KillSelf(signal) => process::kill_self(*signal)?,
             Action::Hang => return Ok(Flow::Hang),
             Action::StopReading => return Ok(Flow::StopReading),
             Action::IgnoreEof => self.ignores_eof = true,
-            Action::IgnoreTerm => {
-                signal_hook::flag::register(signal_hook::consts::SIGTERM, Arc::new(AtomicBool::new(false)))?;
-            }
-            Action::Spawn(spawn) => leave_behind(spawn)?,
+            Action::IgnoreTerm => process::ignore_term()?,
+            Action::Spawn(spawn) => process::leave_behind(spawn)?,
             Action::AwaitReply(awaited) => output.await_reply(awaited),
             other => output.special(other)?,
         }
@@ -218,19 +221,4 @@ fn fill(text: &str, id: &Value, count: usize) -> String {
         text = format!("{before}{value}{}", &rest[end..]);
     }
     text
-}
-
-#[expect(clippy::disallowed_methods, reason = "the grandchild must outlive this process, unwatched")]
-fn leave_behind(spawn: &Spawn) -> io::Result<()> {
-    let mut command = Command::new(std::env::current_exe()?);
-    command.args(["sleep", "60"]);
-    if spawn.new_session {
-        command.arg("new-session");
-    }
-    command.stdin(Stdio::null());
-    if !spawn.keep_stdio {
-        command.stdout(Stdio::null()).stderr(Stdio::null());
-    }
-    crate::note_pid(command.spawn()?.id());
-    Ok(())
 }

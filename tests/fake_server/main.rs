@@ -5,6 +5,8 @@
 
 mod engine;
 mod http;
+mod http_answer;
+mod process;
 mod script;
 mod stdio;
 

@@ -31,6 +31,8 @@ pub(crate) struct Http {
     pub(crate) sse: bool,
     /// `initialize` gives a session; without it later requests get 400, with another one 404.
     pub(crate) session: bool,
+    /// A POST without the headers of the specification gets 400.
+    pub(crate) check_headers: bool,
 }
 
 /// What to do when something happens.
@@ -78,12 +80,16 @@ pub(crate) enum Action {
     Exit(u8),
     /// Ends the process with SIGABRT.
     Abort,
+    /// Ends the process with the signal of this number.
+    KillSelf(i32),
     /// Answers nothing from now on, but reads on.
     Hang,
     /// Reads nothing from now on.
     StopReading,
     /// Closes its standard output.
     CloseStdout,
+    /// Closes its standard error.
+    CloseStderr,
     /// Stays when its standard input ends.
     IgnoreEof,
     /// Stays when it gets SIGTERM.
@@ -185,6 +191,18 @@ impl Script {
     /// Reads a scenario.
     pub(crate) fn load(file: &str) -> Result<Self, String> {
         let text = std::fs::read_to_string(file).map_err(|error| format!("{file}: {error}"))?;
-        serde_json::from_str(&text).map_err(|error| format!("{file}: {error}"))
+        let script: Self = serde_json::from_str(&text).map_err(|error| format!("{file}: {error}"))?;
+        match script.rules.iter().find(|rule| !rule.can_fire()) {
+            Some(rule) => Err(format!("{file}: no such event: {}", rule.when)),
+            None => Ok(script),
+        }
+    }
+}
+
+impl Rule {
+    /// Whether anything has this name.
+    fn can_fire(&self) -> bool {
+        let is_known = matches!(self.when.as_str(), "start" | "eof" | "initialize" | "ping" | "tools/list");
+        is_known || self.when.starts_with("notifications/") || self.when.starts_with("http:")
     }
 }

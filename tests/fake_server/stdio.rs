@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::io::{self, BufRead as _, Write as _};
 use std::process::ExitCode;
-use std::sync::mpsc::{Receiver, channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::Instant;
 
 use serde_json::{Value, json};
@@ -14,6 +14,8 @@ use crate::script::{Action, Script};
 struct Pipes {
     lines: Receiver<String>,
     early: VecDeque<Value>,
+    /// Whether stdin has ended, rather than stayed silent for too long.
+    is_ended: bool,
 }
 
 /// Serves until stdin ends, or the script says otherwise.
@@ -27,7 +29,7 @@ pub(crate) fn serve(script: Script) -> ExitCode {
         }
     });
     let mut engine = Engine::new(script);
-    let mut pipes = Pipes { lines, early: VecDeque::new() };
+    let mut pipes = Pipes { lines, early: VecDeque::new(), is_ended: false };
     match run(&mut engine, &mut pipes) {
         Ok(code) => code,
         // Nobody reads any more.
@@ -56,6 +58,9 @@ fn run(engine: &mut Engine, pipes: &mut Pipes) -> io::Result<ExitCode> {
 }
 
 fn end(engine: &mut Engine, pipes: &mut Pipes) -> io::Result<ExitCode> {
+    if !pipes.is_ended {
+        return Ok(ExitCode::from(96));
+    }
     crate::log(&json!({ "eof": true }));
     let flow = engine.event("eof", pipes)?;
     if engine.ignores_eof {
@@ -65,9 +70,15 @@ fn end(engine: &mut Engine, pipes: &mut Pipes) -> io::Result<ExitCode> {
 }
 
 impl Pipes {
-    /// The next message; `None` at the end of stdin.
+    /// The next message; `None` at the end of stdin, or when there was none for too long.
     fn next(&mut self) -> Option<Value> {
-        let line = self.lines.recv_timeout(crate::LONGEST).ok()?;
+        let line = match self.lines.recv_timeout(crate::LONGEST) {
+            Ok(line) => line,
+            Err(error) => {
+                self.is_ended = error == RecvTimeoutError::Disconnected;
+                return None;
+            }
+        };
         let message: Value = serde_json::from_str(&line).unwrap_or(Value::String(line));
         crate::log(&json!({ "stdio": message }));
         Some(message)
@@ -102,6 +113,11 @@ impl Output for Pipes {
             Action::CloseStdout => {
                 let (_, write) = rustix::pipe::pipe()?;
                 rustix::stdio::dup2_stdout(write)?;
+                Ok(())
+            }
+            Action::CloseStderr => {
+                let (_, write) = rustix::pipe::pipe()?;
+                rustix::stdio::dup2_stderr(write)?;
                 Ok(())
             }
             other => Err(io::Error::other(format!("no such action over pipes: {other:?}"))),

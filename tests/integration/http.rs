@@ -55,6 +55,11 @@ scenarios! {
     drip = "drip" "1" -> 78;
     huge = "http-huge" "60" -> 78;
     error_list = "error-list" "60" -> 78;
+    check_headers = "http-check-headers" "60" -> 0;
+    ping_during_handshake = "http-ping-during-handshake" "60" -> 0;
+    drop_before_head = "http-drop-before-head" "60" -> 78;
+    sse_drop = "http-sse-drop" "60" -> 78;
+    exit_mid_list = "http-exit-mid-list" "60" -> 78;
     no_version = "no-version" "60" -> 78;
 }
 

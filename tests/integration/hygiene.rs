@@ -65,6 +65,17 @@ fn after_success_and_failure_and_timeout() {
     }
 }
 
+/// Closing its stdin comes first, then SIGTERM, and SIGKILL last: a server can end in good order as long as it wants to.
+#[test]
+fn a_server_is_asked_before_it_is_killed() {
+    let log = tempfile::NamedTempFile::new().expect("a file");
+    let project = Project::of("ignore-term").locked(&["alpha", "beta", "gamma"]);
+    project.env("FAKE_SERVER_LOG", &log.path().display().to_string()).run(&["-t", "60"]).expect(0);
+    let text = std::fs::read_to_string(log.path()).expect("the log");
+    let at = |what: &str| text.find(what).unwrap_or_else(|| panic!("{what} never happened: {text}"));
+    assert!(at("\"eof\":true") < at("\"signal\":15"), "{text}");
+}
+
 /// A process that left its group, and one whose parent is gone as well.
 #[cfg(target_os = "linux")]
 #[test]

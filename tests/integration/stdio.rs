@@ -68,6 +68,10 @@ scenarios! {
     hostile_stderr = "hostile-stderr" "60" -> 78;
     hostile_error = "hostile-error" "60" -> 78;
     hostile_names = "hostile-names" "60" -> 78;
+    version_2026 = "version-2026" "60" -> 0;
+    killed_by_kill = "killed-by-kill" "60" -> 78;
+    ignore_term = "ignore-term" "60" -> 0;
+    closes_stderr = "closes-stderr" "60" -> 0;
     unsupported_version = "unsupported-version" "60" -> 0;
 }
 

@@ -1,10 +1,12 @@
 //! A real server on the Rust SDK with two tools: over stdio, or with `PORT` set over Streamable HTTP at `/mcp`.
+//! With `MODERN_ONLY=1` it refuses `initialize` (-32022): only the 2026-07-28 revision, which has no handshake, is served.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use rmcp::handler::server::router::tool::ToolRouter;
 use rmcp::handler::server::wrapper::Parameters;
-use rmcp::model::{ServerCapabilities, ServerConfig};
+use rmcp::model::{ProtocolVersion, ServerCapabilities, ServerConfig};
 use rmcp::transport::streamable_http_server::session::local::LocalSessionManager;
 use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
 use rmcp::{tool, tool_handler, tool_router, ServerHandler, ServiceExt};
@@ -47,6 +49,11 @@ impl Calculator {
 impl ServerHandler for Calculator {
     fn get_info(&self) -> ServerConfig {
         ServerConfig::new(ServerCapabilities::builder().enable_tools().build())
+    }
+
+    fn supported_protocol_versions(&self) -> Cow<'static, [ProtocolVersion]> {
+        let modern_only = std::env::var("MODERN_ONLY").is_ok_and(|value| value == "1");
+        Cow::Borrowed(if modern_only { &[ProtocolVersion::V_2026_07_28] } else { ProtocolVersion::KNOWN_VERSIONS })
     }
 }
 
