@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use clap::{ArgAction, Args, ColorChoice, Parser, Subcommand};
 
-use crate::settings::{FormatSpec, parse_duration, parse_format};
+use crate::values::{FormatSpec, parse_duration, parse_format};
 
 /// Before an unattended agent starts, prove that every MCP tool the run counts on is really there.
 ///

@@ -3,7 +3,7 @@
 //! The flow goes one way; only `command` sees all of it:
 //!
 //! ```text
-//! config  files -> servers, as the client would run them      (cli, settings, environment)
+//! config  files -> servers, as the client would run them      (cli, values, settings, environment)
 //!   probe   servers -> observations, in parallel, one deadline each
 //!     redact  observations without secrets
 //!       lens    tables -> what the client would offer
@@ -35,6 +35,7 @@ mod report;
 mod server;
 mod settings;
 mod text;
+mod values;
 mod verdict;
 
 #[cfg(not(unix))]

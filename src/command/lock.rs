@@ -13,6 +13,7 @@ use crate::error::Error;
 use crate::finding::{Code, Severity};
 use crate::lock::Lock;
 use crate::lock::store::Store;
+use crate::report;
 use crate::server::Location;
 use crate::settings::Settings;
 use crate::verdict::{self, LockUpdate, UpdateOutcome, Verdict};
@@ -42,11 +43,17 @@ pub(super) fn run(
         !(finding.code == Code::ToolsEmpty && is_allowed)
     });
     verdict.exit = verdict::exit(&verdict.findings, &verdict.servers, false);
-    verdict.update = Some(write(&store, old.as_ref(), &new, &verdict, dry_run)?);
+    let update = plan(&store, old.as_ref(), &new, &verdict, dry_run);
+    report::show_difference(&update, &settings.output)?;
+    if update.outcome == UpdateOutcome::Written {
+        store.replace(&new)?;
+    }
+    verdict.update = Some(update);
     Ok(Verdict { elapsed: began.elapsed(), ..verdict })
 }
 
-fn write(store: &Store, old: Option<&Lock>, new: &Lock, verdict: &Verdict, dry_run: bool) -> Result<LockUpdate, Error> {
+/// What is to become of the lock, and how it would change.
+fn plan(store: &Store, old: Option<&Lock>, new: &Lock, verdict: &Verdict, dry_run: bool) -> LockUpdate {
     let is_refused = verdict.findings.iter().any(|finding| finding.severity == Severity::Error);
     let outcome = match old {
         _ if is_refused => UpdateOutcome::Refused,
@@ -56,10 +63,7 @@ fn write(store: &Store, old: Option<&Lock>, new: &Lock, verdict: &Verdict, dry_r
     };
     let changes = matches!(outcome, UpdateOutcome::Written | UpdateOutcome::DryRun);
     let diff = if changes { difference(&store.text(), &new.render(), store.shown()) } else { String::new() };
-    if outcome == UpdateOutcome::Written {
-        store.replace(new)?;
-    }
-    Ok(LockUpdate { outcome, diff, servers: new.servers.len(), tools: new.tool_count() })
+    LockUpdate { outcome, diff, servers: new.servers.len(), tools: new.tool_count() }
 }
 
 /// The tables that were seen, and for servers that took no part the entries they had.

@@ -104,6 +104,12 @@ mod tests {
     }
 
     #[test]
+    fn the_example_is_a_lock_as_it_is_written() {
+        let example = include_str!("../../mcp-tools.lock.json.example");
+        assert_eq!(parse(example).expect("a lock").render(), example);
+    }
+
+    #[test]
     fn unknown_shapes_are_refused_with_their_place() {
         for (text, message) in [
             ("[]", "lock:1:1: expected an object, found an array"),

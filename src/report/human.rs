@@ -17,9 +17,6 @@ const QUIET: Style = AnsiColor::BrightBlack.on_default();
 
 /// The report of a check, or of writing the lock.
 pub(super) fn render(out: &mut dyn Write, verdict: &Verdict, verbose: u8) -> io::Result<()> {
-    if let Some(update) = &verdict.update {
-        diff(out, &update.diff)?;
-    }
     headline(out, verdict)?;
     findings(out, &verdict.findings)?;
     skipped(out, verdict)?;
@@ -79,8 +76,8 @@ fn update_headline(out: &mut dyn Write, verdict: &Verdict, update: &LockUpdate) 
 }
 
 /// The unified diff of the lock, line by line.
-fn diff(out: &mut dyn Write, diff: &str) -> io::Result<()> {
-    for line in diff.lines() {
+pub(super) fn difference(out: &mut dyn Write, update: &LockUpdate) -> io::Result<()> {
+    for line in update.diff.lines() {
         let style = match line.as_bytes().first() {
             Some(b'+') => AnsiColor::Green.on_default(),
             Some(b'-') => AnsiColor::Red.on_default(),

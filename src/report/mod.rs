@@ -8,20 +8,27 @@ mod tools;
 use std::io;
 
 use crate::error::Error;
-use crate::settings::{Format, FormatSpec, Job, Output};
-use crate::verdict::Verdict;
+use crate::settings::{Job, Output};
+use crate::values::{Format, FormatSpec};
+use crate::verdict::{LockUpdate, Verdict};
 
 /// Writes every report that was asked for.
 ///
 /// # Errors
 /// [`Error::ReportUnwritable`] for the first that could not be written; the others are written all the same.
 pub(crate) fn write(verdict: &Verdict, job: &Job, output: &Output) -> Result<(), Error> {
-    let render = |format: Format, verbose: u8| -> io::Result<String> {
+    let render = |spec: &FormatSpec| -> io::Result<String> {
         let mut text = Vec::new();
-        match format {
+        match spec.format {
             Format::Json => json::verdict(&mut text, verdict)?,
-            Format::Human if *job == Job::Tools => tools::render(&mut text, verdict, verbose)?,
-            Format::Human => human::render(&mut text, verdict, verbose)?,
+            Format::Human if *job == Job::Tools => tools::render(&mut text, verdict, output.verbose)?,
+            Format::Human => {
+                // On standard output the difference has been shown already, before anything was written.
+                if let Some(update) = verdict.update.as_ref().filter(|_| spec.path.is_some()) {
+                    human::difference(&mut text, update)?;
+                }
+                human::render(&mut text, verdict, output.verbose)?;
+            }
         }
         String::from_utf8(text).map_err(io::Error::other)
     };
@@ -30,14 +37,27 @@ pub(crate) fn write(verdict: &Verdict, job: &Job, output: &Output) -> Result<(),
     };
     let wanted = output.formats.iter().filter(|spec| !is_silent(spec));
     let results = wanted.map(|spec| {
-        let text = render(spec.format, output.verbose);
-        text.and_then(|text| sink::write(spec, output.color, &text)).map_err(|source| Error::ReportUnwritable {
+        render(spec).and_then(|text| sink::write(spec, output.color, &text)).map_err(|source| Error::ReportUnwritable {
             path: spec.path.as_ref().map_or_else(|| "standard output".to_owned(), |path| path.display().to_string()),
             source,
         })
     });
     // Every report is tried before the first error is returned.
     results.collect::<Vec<_>>().into_iter().collect()
+}
+
+/// Shows a person what is about to be written to the lock.
+///
+/// # Errors
+/// [`Error::ReportUnwritable`] when it could not be shown: nothing must be written that could not be seen.
+pub(crate) fn show_difference(update: &LockUpdate, output: &Output) -> Result<(), Error> {
+    let unwritable = |source| Error::ReportUnwritable { path: "standard output".to_owned(), source };
+    let is_shown = |spec: &&FormatSpec| spec.path.is_none() && spec.format == Format::Human && !output.quiet;
+    let Some(spec) = output.formats.iter().find(is_shown) else { return Ok(()) };
+    let mut text = Vec::new();
+    human::difference(&mut text, update)
+        .and_then(|()| sink::write(spec, output.color, &String::from_utf8_lossy(&text)))
+        .map_err(unwritable)
 }
 
 /// Says why no gate was performed: to a person on standard error, and to a program in every JSON report that was asked for.

@@ -6,7 +6,7 @@ use std::io::{self, Write as _};
 use anstream::{AutoStream, ColorChoice as StreamChoice, StripStream};
 use clap::ColorChoice;
 
-use crate::settings::FormatSpec;
+use crate::values::FormatSpec;
 
 /// Writes one whole report.
 ///

@@ -4,18 +4,19 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 /// What each room may use of the others. Whoever is not listed here may use nothing.
-const MAY_USE: [(&str, &[&str]); 20] = [
+const MAY_USE: [(&str, &[&str]); 21] = [
     ("server", &[]),
     ("text", &[]),
     ("exit", &[]),
+    ("values", &[]),
     ("environment", &[]),
     ("interrupt", &[]),
     ("observed", &[]),
     ("finding", &["server"]),
     ("json", &["server"]),
     ("error", &["exit", "server", "text"]),
-    ("cli", &["settings"]),
-    ("settings", &["cli", "environment", "error"]),
+    ("cli", &["values"]),
+    ("settings", &["cli", "environment", "error", "values"]),
     ("config", &["environment", "error", "json", "server"]),
     ("probe", &["error", "interrupt", "observed", "server", "text"]),
     ("progress", &["observed", "probe", "server", "text"]),
@@ -24,7 +25,7 @@ const MAY_USE: [(&str, &[&str]); 20] = [
     ("lock", &["error", "json", "server", "text"]),
     ("compare", &["finding", "lens", "observed", "server", "text"]),
     ("verdict", &["compare", "exit", "finding", "observed", "server"]),
-    ("report", &["compare", "error", "finding", "observed", "server", "settings", "text", "verdict"]),
+    ("report", &["compare", "error", "finding", "observed", "server", "settings", "text", "values", "verdict"]),
 ];
 
 #[test]

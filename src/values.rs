@@ -1,0 +1,90 @@
+//! The values that options take: durations and report formats. A leaf.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// One report to write.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct FormatSpec {
+    /// Its format.
+    pub(crate) format: Format,
+    /// Its file; `None`: standard output.
+    pub(crate) path: Option<PathBuf>,
+}
+
+/// A report's format.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Format {
+    /// For people.
+    Human,
+    /// For programs: version 1 of `docs/outputs.md`.
+    Json,
+}
+
+/// Reads `2`, `2.5`, `1500ms`, `10s` or `1m`; a bare number means seconds.
+///
+/// # Errors
+/// A sentence, when the text is no such duration, not above zero, or longer than a day.
+pub(crate) fn parse_duration(text: &str) -> Result<Duration, String> {
+    let text = text.trim();
+    let unit_at = text.find(|c: char| !(c.is_ascii_digit() || c == '.')).unwrap_or(text.len());
+    let (number, unit) = text.split_at(unit_at);
+    let unit = match unit.trim() {
+        "" | "s" => 1.0,
+        "ms" => 0.001,
+        "m" => 60.0,
+        _ => return Err("expected a duration such as 2, 2.5, 1500ms, 10s or 1m".to_owned()),
+    };
+    let number: f64 = number.parse().map_err(|_| "expected a duration such as 2, 2.5, 1500ms, 10s or 1m".to_owned())?;
+    let duration = Duration::try_from_secs_f64(number * unit).unwrap_or(Duration::MAX);
+    if duration < Duration::from_millis(1) {
+        return Err("a duration must be at least 1ms".to_owned());
+    }
+    if duration > Duration::from_hours(24) {
+        return Err("a duration must be at most a day (1440m)".to_owned());
+    }
+    Ok(duration)
+}
+
+/// Reads `FORMAT` or `FORMAT=PATH`.
+///
+/// # Errors
+/// A sentence, when the format is unknown or the path empty.
+pub(crate) fn parse_format(text: &str) -> Result<FormatSpec, String> {
+    let (name, path) = match text.split_once('=') {
+        Some((_, "")) => return Err("a path must follow the =".to_owned()),
+        Some((name, path)) => (name, Some(PathBuf::from(path))),
+        None => (text, None),
+    };
+    let format = match name {
+        "human" => Format::Human,
+        "json" => Format::Json,
+        _ => return Err("known formats are human and json".to_owned()),
+    };
+    Ok(FormatSpec { format, path })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::parse_duration;
+
+    #[test]
+    fn durations_are_read_as_people_write_them() {
+        for (text, milliseconds) in [
+            ("2", 2000),
+            ("2.5", 2500),
+            ("1500ms", 1500),
+            ("10s", 10_000),
+            ("0.05", 50),
+            ("1m", 60_000),
+            (" 3 s", 3000),
+        ] {
+            assert_eq!(parse_duration(text), Ok(Duration::from_millis(milliseconds)), "{text}");
+        }
+        for text in ["", "0", "-1", "ten", "1h", "NaN", "inf", "1e9", "1.2.3", "999999m", "0.0001ms", "s", "."] {
+            assert!(parse_duration(text).is_err(), "{text:?} was accepted");
+        }
+    }
+}
