@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use clap::{ArgAction, Args, ColorChoice, Parser, Subcommand};
 
-use crate::values::{FormatSpec, parse_duration, parse_format};
+use crate::values::{FormatSpec, Protocol, parse_duration, parse_format, parse_protocol};
 
 /// Before an unattended agent starts, prove that every MCP tool the run counts on is really there.
 ///
@@ -78,6 +78,10 @@ pub(crate) struct CommonArgs {
     /// The run may go on without server NAME: its findings become warnings (repeatable).
     #[arg(long = "optional", value_name = "NAME", global = true, help_heading = "Judging")]
     pub(crate) optional: Vec<String>,
+    /// The protocol's era: auto (whichever the server speaks), legacy (the handshake of 2025-11-25 and older) or modern
+    /// (2026-07-28).
+    #[arg(long, value_name = "ERA", value_parser = parse_protocol, default_value = "auto", global = true, help_heading = "Probing")]
+    pub(crate) protocol: Protocol,
     /// Probes at once. Default: 2 x processors for stdio servers, 64 for remote ones.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..), global = true, help_heading = "Probing")]
     pub(crate) jobs: Option<u16>,

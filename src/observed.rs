@@ -124,9 +124,31 @@ pub(crate) struct Phases {
     pub(crate) tools_list: Option<Duration>,
 }
 
+/// The two eras of the protocol (`protocol.md` section 1).
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) enum Era {
+    /// 2024-10-07 to 2025-11-25: `initialize` first.
+    #[default]
+    Legacy,
+    /// 2026-07-28 and later: no handshake, every request carries its version.
+    Modern,
+}
+
+impl Era {
+    /// The word in reports.
+    pub(crate) fn as_str(self) -> &'static str {
+        match self {
+            Self::Legacy => "legacy",
+            Self::Modern => "modern",
+        }
+    }
+}
+
 /// What a server said of itself.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Identity {
+    /// The era it was spoken to in.
+    pub(crate) era: Era,
     /// The protocol version it answered with.
     pub(crate) protocol_version: String,
     /// `serverInfo.name`. Often an SDK's default.
@@ -291,6 +313,8 @@ pub(crate) enum Step {
     Start,
     /// Reaching the host.
     Connect,
+    /// The request `server/discover`.
+    Discover,
     /// The request `initialize`.
     Initialize,
     /// The notification `notifications/initialized`.
@@ -306,6 +330,7 @@ impl Step {
             Self::Queue => "queue",
             Self::Start => "start",
             Self::Connect => "connect",
+            Self::Discover => "server/discover",
             Self::Initialize => "initialize",
             Self::Initialized => "notifications/initialized",
             Self::ToolsList => "tools/list",

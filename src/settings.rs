@@ -8,7 +8,7 @@ use clap::ColorChoice;
 use crate::cli::{Cli, Command, CommonArgs};
 use crate::environment::Environment;
 use crate::error::Error;
-use crate::values::{Format, FormatSpec, parse_duration};
+use crate::values::{Format, FormatSpec, Protocol, parse_duration};
 
 /// The name of the lock, beside the nearest configuration.
 pub(crate) const LOCK_NAME: &str = "mcp-tools.lock.json";
@@ -32,6 +32,8 @@ pub(crate) struct Settings {
     pub(crate) skipped: Vec<String>,
     /// Servers the run may go on without.
     pub(crate) optional: Vec<String>,
+    /// Which era of the protocol is spoken.
+    pub(crate) protocol: Protocol,
     /// Probes at once, when given.
     pub(crate) jobs: Option<usize>,
     /// Whether transient failures have an exit code of their own.
@@ -77,7 +79,8 @@ impl Settings {
     /// # Errors
     /// [`Error::Usage`] when a variable has no usable value, or two reports want standard output.
     pub(crate) fn new(cli: Cli, environment: &Environment) -> Result<Self, Error> {
-        let CommonArgs { config, lock, timeout, run_timeout, servers, skipped, optional, jobs, .. } = cli.common;
+        let CommonArgs { config, lock, timeout, run_timeout, servers, skipped, optional, protocol, jobs, .. } =
+            cli.common;
         let timeout = match timeout {
             Some(timeout) => Some(timeout),
             None => timeout_from(environment)?,
@@ -99,6 +102,7 @@ impl Settings {
             only: servers,
             skipped,
             optional,
+            protocol,
             jobs: jobs.map(usize::from),
             tempfail: cli.lock.tempfail,
             output: Output {

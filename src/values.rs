@@ -21,6 +21,31 @@ pub(crate) enum Format {
     Json,
 }
 
+/// Which era of the protocol is spoken.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) enum Protocol {
+    /// Whichever the server speaks.
+    #[default]
+    Auto,
+    /// Only the handshake of 2025-11-25 and older.
+    Legacy,
+    /// Only 2026-07-28.
+    Modern,
+}
+
+/// Reads `auto`, `legacy` or `modern`.
+///
+/// # Errors
+/// A sentence, when it is none of them.
+pub(crate) fn parse_protocol(text: &str) -> Result<Protocol, String> {
+    match text {
+        "auto" => Ok(Protocol::Auto),
+        "legacy" => Ok(Protocol::Legacy),
+        "modern" => Ok(Protocol::Modern),
+        _ => Err("expected auto, legacy or modern".to_owned()),
+    }
+}
+
 /// Reads `2`, `2.5`, `1500ms`, `10s` or `1m`; a bare number means seconds.
 ///
 /// # Errors

@@ -163,6 +163,23 @@ fn a_list_that_is_only_shorter_is_missed() {
     assert!(failed.stdout.contains("JS2_KEY is not set"), "{}", failed.text);
 }
 
+/// Servers that refuse `initialize`, on two SDKs, one of which ends at it.
+#[test]
+#[ignore = "needs the zoo"]
+fn servers_without_a_handshake_are_listed() {
+    let zoo = Zoo::open();
+    let updated = zoo.run("modern.json", &["--update-lock", "--format", "json"]);
+    assert_eq!(updated.code, Some(0), "{}", updated.text);
+    let report: Value = serde_json::from_str(&updated.stdout).expect("JSON");
+    for server in report["servers"].as_array().expect("servers") {
+        assert_eq!(server["era"], "modern", "{server}");
+        assert_eq!(server["observed"], json!(["add", "echo"]), "{server}");
+    }
+    let forced = zoo.run("modern.json", &["--protocol", "legacy"]);
+    assert_eq!(forced.code, Some(78), "{}", forced.text);
+    assert!(forced.stdout.contains("-32022"), "{}", forced.text);
+}
+
 #[test]
 #[ignore = "needs the zoo"]
 fn a_launcher_leaves_nothing_behind() {
@@ -220,6 +237,9 @@ fn http_servers_are_locked_and_verified() {
     for (name, server) in [("EVERYTHING_PORT", &everything), ("RMCP_PORT", &rmcp)] {
         zoo.environment.insert(name.to_owned(), server.port.to_string());
     }
+    let both: Value = serde_json::from_str(&zoo.run("http.json", &["tools", "--format", "json"]).stdout).expect("JSON");
+    let eras: Vec<&Value> = both["servers"].as_array().into_iter().flatten().map(|server| &server["era"]).collect();
+    assert_eq!(eras, ["legacy", "modern"], "each is spoken to in the newest era it knows");
     let updated = zoo.run("http.json", &["--update-lock"]);
     assert_eq!(updated.code, Some(0), "{}", updated.text);
     assert_eq!(zoo.read_lock()["everything-http"], expected()["everything"]);

@@ -87,6 +87,7 @@ pub(super) fn probe(settings: &Settings, environment: &Environment, servers: &[S
     let limits = Limits {
         timeout: settings.timeout,
         run_end: settings.run_timeout.map(|budget| Instant::now() + budget),
+        protocol: settings.protocol,
         jobs: settings.jobs,
         transcript: settings.output.verbose > 1,
     };
@@ -153,7 +154,7 @@ fn offers(servers: &[Server], observations: &BTreeMap<ServerName, Observation>) 
         .filter_map(|server| {
             let observation = observations.get(&server.name)?;
             let (table, identity) = (observation.table()?, observation.identity.as_ref()?);
-            Some(Listed { server: &server.name, table, version: &identity.protocol_version })
+            Some(Listed { server: &server.name, table, era: identity.era, version: &identity.protocol_version })
         })
         .collect();
     let names = listed.iter().map(|listed| listed.server.clone());

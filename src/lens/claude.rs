@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 
 use super::{Listed, Offer, Unusable};
-use crate::observed::{Tool, ToolTable};
+use crate::observed::{Era, Tool, ToolTable};
 
 /// Later pages are lost without a word (1.7).
 const MOST_PAGES: usize = 20;
@@ -31,7 +31,7 @@ pub(super) fn offers(tables: &[Listed<'_>]) -> Vec<Offer> {
 }
 
 fn offer(listed: &Listed<'_>, prefix: &str, namesakes: &[&str]) -> Offer {
-    if !ACCEPTED_VERSIONS.contains(&listed.version) {
+    if listed.era == Era::Legacy && !ACCEPTED_VERSIONS.contains(&listed.version) {
         return Offer { refused_version: Some(listed.version.to_owned()), ..Offer::default() };
     }
     if let Some(reason) = whole_list_reason(listed.table, prefix, namesakes) {
@@ -136,7 +136,7 @@ mod tests {
 
     use super::offers;
     use crate::lens::{Listed, Offer};
-    use crate::observed::{Tool, ToolTable};
+    use crate::observed::{Era, Tool, ToolTable};
     use crate::server::ServerName;
 
     fn tool(name: &str) -> Tool {
@@ -150,7 +150,7 @@ mod tests {
 
     fn offer(server: &str, table: &ToolTable) -> Offer {
         let server = ServerName::new(server);
-        offers(&[Listed { server: &server, table, version: "2025-11-25" }]).remove(0)
+        offers(&[Listed { server: &server, table, era: Era::Legacy, version: "2025-11-25" }]).remove(0)
     }
 
     #[test]
@@ -216,7 +216,7 @@ mod tests {
     fn servers_that_share_a_prefix_lose_each_other() {
         let (a, b) = (ServerName::new("a b"), ServerName::new("a_b"));
         let table = table(vec![tool("t")]);
-        let listed = |server| Listed { server, table: &table, version: "2024-11-05" };
+        let listed = |server| Listed { server, table: &table, era: Era::Legacy, version: "2024-11-05" };
         for offer in offers(&[listed(&a), listed(&b)]) {
             assert!(offer.offered.is_empty());
             assert!(offer.unusable[0].reason.contains("\"a b\", \"a_b\""));
@@ -226,8 +226,10 @@ mod tests {
     #[test]
     fn another_version_is_turned_down() {
         let (server, table) = (ServerName::new("s"), table(vec![tool("a")]));
-        let offer = offers(&[Listed { server: &server, table: &table, version: "2026-07-28" }]).remove(0);
+        let listed = |era| Listed { server: &server, table: &table, era, version: "2026-07-28" };
+        let offer = offers(&[listed(Era::Legacy)]).remove(0);
         assert_eq!(offer.refused_version.as_deref(), Some("2026-07-28"));
         assert!(offer.offered.is_empty() && offer.unusable.is_empty());
+        assert_eq!(offers(&[listed(Era::Modern)])[0].offered, ["mcp__s__a"]);
     }
 }

@@ -2,7 +2,7 @@
 
 mod claude;
 
-use crate::observed::ToolTable;
+use crate::observed::{Era, ToolTable};
 use crate::server::ServerName;
 
 /// What the client makes of one server's table.
@@ -32,6 +32,8 @@ pub(crate) struct Listed<'a> {
     pub(crate) server: &'a ServerName,
     /// Its table.
     pub(crate) table: &'a ToolTable,
+    /// The era it was spoken to in.
+    pub(crate) era: Era,
     /// The protocol version it answered with.
     pub(crate) version: &'a str,
 }

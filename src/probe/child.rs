@@ -86,7 +86,7 @@ impl ChildGroup {
     ///
     /// Returns what was still alive although the server had ended by itself; it has been ended too.
     pub(super) fn end(
-        mut self,
+        &mut self,
         started: &[Process],
         patience: Patience,
         interrupt: &Interrupt,

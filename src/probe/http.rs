@@ -1,4 +1,4 @@
-//! A server behind Streamable HTTP (2025-03-26 to 2025-11-25): one POST a message, JSON or an event stream back.
+//! A server behind Streamable HTTP (2025-03-26 and later): one POST a message, JSON or an event stream back.
 
 use std::io::Read as _;
 use std::time::Duration;
@@ -12,17 +12,20 @@ use serde_json::Value;
 
 use super::client::Clients;
 use super::deadline::Deadline;
-use super::http_failure;
+use super::http_failure::{self, Refusal};
 use super::jsonrpc::{self, Incoming, Reply, Text};
 use super::lines::LONGEST_MESSAGE;
-use super::session::Channel;
+use super::opening::MODERN;
+use super::session::{Call, Channel};
 use super::sse::EventBuffer;
 use super::trace::Trace;
-use crate::observed::{FailureClass, ProbeFailure, Step};
+use crate::observed::{Era, FailureClass, ProbeFailure, Step};
 use crate::server::RemoteServer;
 
 /// How long ending the session may take.
 const CLOSING: Duration = Duration::from_millis(500);
+/// How long the answer to `server/discover` is waited for.
+const DISCOVERING: Duration = Duration::from_secs(5);
 /// More redirects are not followed.
 const MOST_REDIRECTS: usize = 5;
 /// Room for one read.
@@ -68,12 +71,18 @@ impl<'a> HttpChannel<'a> {
     /// Ends the session, if there is one. What the server says to that does not matter (405 is common).
     pub(super) fn close(self) {
         let Some(timeout) = self.deadline.remaining().filter(|_| self.session.is_some()) else { return };
-        let request = self.client.request(Method::DELETE, self.url.clone()).headers(self.all_headers());
+        let request = self.client.request(Method::DELETE, self.url.clone()).headers(self.all_headers(None));
         let _ = request.timeout(timeout.min(CLOSING)).send();
     }
 
-    fn all_headers(&self) -> HeaderMap {
+    /// In the modern era each request names its version and method; before, a session and the agreed version are repeated.
+    fn all_headers(&self, modern: Option<Step>) -> HeaderMap {
         let mut headers = self.headers.clone();
+        if let Some(step) = modern {
+            headers.insert("mcp-protocol-version", HeaderValue::from_static(MODERN));
+            headers.insert("mcp-method", HeaderValue::from_static(step.as_str()));
+            return headers;
+        }
         if let Some(session) = &self.session {
             headers.insert("mcp-session-id", session.clone());
         }
@@ -84,12 +93,13 @@ impl<'a> HttpChannel<'a> {
     }
 
     /// Posts a message, following redirects that stay at the same origin and keep the method (307, 308).
-    fn post(&mut self, step: Step, message: &Value) -> Result<Response, ProbeFailure> {
+    fn post(&mut self, step: Step, era: Era, message: &Value) -> Result<Response, ProbeFailure> {
         self.trace.sent(message);
         let body = message.to_string();
+        let modern = Some(step).filter(|_| era == Era::Modern);
         for _ in 0..=MOST_REDIRECTS {
-            let timeout = self.deadline.remaining().ok_or_else(|| self.timed_out(step))?;
-            let request = self.client.post(self.url.clone()).headers(self.all_headers()).body(body.clone());
+            let timeout = self.patience(step).ok_or_else(|| self.timed_out(step))?;
+            let request = self.client.post(self.url.clone()).headers(self.all_headers(modern)).body(body.clone());
             let response = request
                 .timeout(timeout)
                 .send()
@@ -122,6 +132,12 @@ impl<'a> HttpChannel<'a> {
             .with_http_status(status.as_u16())
             .with_help("put the new address into the configuration, if it is to be trusted");
         Some(Err(failure))
+    }
+
+    /// How long an answer may take: what is left, but for the first question, which a gateway may swallow, a part of it.
+    fn patience(&self, step: Step) -> Option<Duration> {
+        let left = self.deadline.remaining()?;
+        Some(if step == Step::Discover { (left / 3).min(DISCOVERING) } else { left })
     }
 
     fn timed_out(&self, step: Step) -> ProbeFailure {
@@ -187,7 +203,7 @@ impl<'a> HttpChannel<'a> {
                     found = Some(reply);
                 }
                 Incoming::Request { id, method } if found.is_none() => {
-                    self.post(step, &jsonrpc::response_to(&id, &method))?;
+                    self.post(step, Era::Legacy, &jsonrpc::response_to(&id, &method))?;
                 }
                 _ => {}
             }
@@ -215,28 +231,36 @@ impl<'a> HttpChannel<'a> {
         if self.deadline.remaining().is_none() { Err(self.timed_out(step)) } else { Ok(length) }
     }
 
-    /// Anything but success becomes a failure, with what the body says.
-    fn accepted(&self, step: Step, mut response: Response) -> Result<Response, ProbeFailure> {
+    /// Anything but success becomes a refusal, with its body.
+    fn accepted(&self, step: Step, mut response: Response) -> Result<Result<Response, Refusal>, ProbeFailure> {
         let status = response.status();
         if status.is_success() {
-            return Ok(response);
+            return Ok(Ok(response));
         }
         let header = |name| response.headers().get(name).and_then(|value: &HeaderValue| value.to_str().ok());
         let challenge = header(WWW_AUTHENTICATE).map(str::to_owned);
         let retry_after = header(RETRY_AFTER).map(str::to_owned);
         let location = header(LOCATION).map(str::to_owned);
-        let body = self.read_body(step, &mut response, EXCERPT).unwrap_or_default();
-        let answer = http_failure::Refusal { status: status.as_u16(), challenge, retry_after, location, body };
-        Err(answer.into_failure(step, self.session.is_some()))
+        let body = self.read_body(step, &mut response, EXCERPT)?;
+        Ok(Err(Refusal { status: status.as_u16(), challenge, retry_after, location, body }))
     }
 }
 
 impl Channel for HttpChannel<'_> {
-    fn request(&mut self, step: Step, method: &str, params: Option<&Value>) -> Result<Reply, ProbeFailure> {
-        let id = self.next_id;
+    fn request(&mut self, call: &Call) -> Result<Reply, ProbeFailure> {
+        let (id, step) = (self.next_id, call.step);
         self.next_id += 1;
-        let response = self.post(step, &jsonrpc::request(id, method, params))?;
-        let response = self.accepted(step, response)?;
+        let message = jsonrpc::request(id, step.as_str(), call.params.as_ref());
+        let response = self.post(step, call.era, &message)?;
+        let response = match (self.accepted(step, response)?, call.era) {
+            (Ok(response), _) => response,
+            // In the modern era errors have statuses of their own, and the error is the answer.
+            (Err(refusal), Era::Modern) => match refusal.rpc_error() {
+                Some(error) => return Ok(Err(error)),
+                None => return Err(refusal.into_failure(step, false)),
+            },
+            (Err(refusal), Era::Legacy) => return Err(refusal.into_failure(step, self.session.is_some())),
+        };
         if matches!(response.status(), StatusCode::ACCEPTED | StatusCode::NO_CONTENT) {
             let status = response.status().as_u16();
             let what = format!("the server answered {status} without a body");
@@ -251,9 +275,17 @@ impl Channel for HttpChannel<'_> {
         Ok(reply)
     }
 
-    fn notify(&mut self, step: Step, method: &str) -> Result<(), ProbeFailure> {
-        let response = self.post(step, &jsonrpc::notification(method))?;
-        self.accepted(step, response).map(drop)
+    fn notify(&mut self, step: Step) -> Result<(), ProbeFailure> {
+        let response = self.post(step, Era::Legacy, &jsonrpc::notification(step.as_str()))?;
+        self.accepted(step, response)?.map(drop).map_err(|refusal| refusal.into_failure(step, self.session.is_some()))
+    }
+
+    fn discovers_first(&self) -> bool {
+        true
+    }
+
+    fn restart(&mut self) -> Result<(), ProbeFailure> {
+        Err(ProbeFailure::new(FailureClass::Unsupported, Step::Start, "a remote server cannot be started anew"))
     }
 
     fn agreed(&mut self, version: &str) {

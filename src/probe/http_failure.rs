@@ -4,7 +4,7 @@ use std::error::Error;
 use std::io;
 
 use super::deadline::Deadline;
-use super::jsonrpc::{self, Incoming, Text};
+use super::jsonrpc::{self, Incoming, RpcError, Text};
 use super::lines::LONGEST_MESSAGE;
 use crate::observed::{FailureClass, ProbeFailure, Step};
 use crate::text;
@@ -19,10 +19,30 @@ pub(super) struct Refusal {
 }
 
 impl Refusal {
+    /// The JSON-RPC error in the body, if there is one.
+    pub(super) fn rpc_error(&self) -> Option<RpcError> {
+        let Text::Messages(messages) = jsonrpc::read(&self.body) else { return None };
+        messages.into_iter().find_map(|message| match message {
+            Incoming::Reply { reply: Err(error), .. } => Some(error),
+            _ => None,
+        })
+    }
+
+    /// What the body says: a JSON-RPC error, or the beginning of its text.
+    fn said(&self) -> String {
+        if let Some(error) = self.rpc_error() {
+            return format!(": error {}: {}", error.code, text::shorten(&error.message, text::RAW_EXCERPT));
+        }
+        match excerpt(&self.body) {
+            text if text.is_empty() => String::new(),
+            text => format!(": {text}"),
+        }
+    }
+
     /// The failure it means.
     pub(super) fn into_failure(self, step: Step, has_session: bool) -> ProbeFailure {
         let status = self.status;
-        let said = said(&self.body);
+        let said = self.said();
         let detail = match (&self.challenge, &self.retry_after, &self.location) {
             (Some(challenge), _, _) if status == 401 => format!(" (WWW-Authenticate: {challenge})"),
             (_, Some(after), _) => format!(" (Retry-After: {after})"),
@@ -54,21 +74,6 @@ impl Refusal {
             Some(help) => failure.with_help(help),
             None => failure,
         }
-    }
-}
-
-/// What the body of a refusal says: a JSON-RPC error, or the beginning of its text.
-fn said(body: &[u8]) -> String {
-    if let Text::Messages(messages) = jsonrpc::read(body) {
-        for message in messages {
-            if let Incoming::Reply { reply: Err(error), .. } = message {
-                return format!(": error {}: {}", error.code, text::shorten(&error.message, text::RAW_EXCERPT));
-            }
-        }
-    }
-    match excerpt(body) {
-        text if text.is_empty() => String::new(),
-        text => format!(": {text}"),
     }
 }
 

@@ -7,6 +7,7 @@ mod http;
 mod http_failure;
 mod jsonrpc;
 mod lines;
+mod opening;
 mod pool;
 mod session;
 mod sse;
@@ -29,6 +30,7 @@ use trace::Trace;
 use crate::interrupt::Interrupt;
 use crate::observed::{FailureClass, Observation, Outcome, Phases, ProbeFailure, Step};
 use crate::server::{RemoteServer, Server, StdioServer, Transport};
+use crate::values::Protocol;
 
 /// Probes one server. Its clock starts here.
 fn probe(server: &Server, limits: &Limits, clients: &Clients, interrupt: &Interrupt) -> Observation {
@@ -49,8 +51,8 @@ fn probe(server: &Server, limits: &Limits, clients: &Clients, interrupt: &Interr
     }
     let trace = Trace::new(limits.transcript);
     match transport {
-        Transport::Stdio(stdio) => probe_stdio(stdio, deadline, interrupt, trace),
-        Transport::Http(remote) => probe_http(remote, deadline, clients, trace),
+        Transport::Stdio(stdio) => probe_stdio(stdio, limits.protocol, deadline, interrupt, trace),
+        Transport::Http(remote) => probe_http(remote, limits.protocol, deadline, clients, trace),
         Transport::Sse(_) => {
             unsupported("the HTTP+SSE transport (type \"sse\") cannot be probed by this version", began)
         }
@@ -60,7 +62,13 @@ fn probe(server: &Server, limits: &Limits, clients: &Clients, interrupt: &Interr
     }
 }
 
-fn probe_stdio(server: &StdioServer, deadline: Deadline, interrupt: &Interrupt, mut trace: Trace) -> Observation {
+fn probe_stdio(
+    server: &StdioServer,
+    protocol: Protocol,
+    deadline: Deadline,
+    interrupt: &Interrupt,
+    mut trace: Trace,
+) -> Observation {
     let began = Instant::now();
     let mut session = Session::default();
     let mut channel = match StdioChannel::open(server, deadline, interrupt, &mut trace) {
@@ -68,7 +76,7 @@ fn probe_stdio(server: &StdioServer, deadline: Deadline, interrupt: &Interrupt, 
         Err(failure) => return Observation::failed(failure, began.elapsed()),
     };
     let connected = began.elapsed();
-    let mut listed = session.list(&mut channel);
+    let mut listed = session.list(&mut channel, protocol);
     let elapsed = began.elapsed();
     let ended = channel.close(listed.is_ok());
     if let Err(failure) = &mut listed {
@@ -87,14 +95,20 @@ fn probe_stdio(server: &StdioServer, deadline: Deadline, interrupt: &Interrupt, 
     }
 }
 
-fn probe_http(server: &RemoteServer, deadline: Deadline, clients: &Clients, mut trace: Trace) -> Observation {
+fn probe_http(
+    server: &RemoteServer,
+    protocol: Protocol,
+    deadline: Deadline,
+    clients: &Clients,
+    mut trace: Trace,
+) -> Observation {
     let began = Instant::now();
     let mut session = Session::default();
     let mut channel = match HttpChannel::open(server, clients, deadline, &mut trace) {
         Ok(channel) => channel,
         Err(failure) => return Observation::failed(failure, began.elapsed()),
     };
-    let listed = session.list(&mut channel);
+    let listed = session.list(&mut channel, protocol);
     let elapsed = began.elapsed();
     channel.close();
     Observation {

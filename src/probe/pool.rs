@@ -18,6 +18,7 @@ use super::wait;
 use crate::interrupt::Interrupt;
 use crate::observed::{LeftRunning, Observation};
 use crate::server::{Server, ServerName, Transport};
+use crate::values::Protocol;
 
 /// Remote probes at once; waiting for a network costs nothing.
 const REMOTE_AT_ONCE: usize = 64;
@@ -33,6 +34,8 @@ pub(crate) struct Limits {
     pub(crate) timeout: Option<Duration>,
     /// When the whole run ends.
     pub(crate) run_end: Option<Instant>,
+    /// Which era of the protocol is spoken.
+    pub(crate) protocol: Protocol,
     /// Probes at once; `None`: 2 x processors for stdio servers, 64 for remote ones.
     pub(crate) jobs: Option<usize>,
     /// Whether to keep the messages.

@@ -1,4 +1,4 @@
-//! The handshake and the list, without IO: what is asked in which order, and what an answer must look like.
+//! A conversation without IO: how it is opened ([`super::opening`]), then the list, page by page.
 //!
 //! A transport is a [`Channel`]. What belongs to pipes or to HTTP stays there; what belongs to the protocol stays here.
 
@@ -8,15 +8,23 @@ use std::time::Instant;
 use serde_json::{Value, json};
 
 use super::jsonrpc::{Reply, RpcError};
-use crate::observed::{FailureClass, Identity, Phases, ProbeFailure, Step, Tool, ToolTable};
+use super::opening::{self, MODERN, Opened};
+use crate::observed::{Era, FailureClass, Identity, Phases, ProbeFailure, Step, Tool, ToolTable};
 use crate::text;
+use crate::values::Protocol;
 
-/// The version offered: the newest one that has a handshake (`protocol.md` section 1).
-pub(super) const OFFERED: &str = "2025-11-25";
 /// More pages are not read.
 const MOST_PAGES: usize = 128;
 /// More tools are not read.
 const MOST_TOOLS: usize = 50_000;
+
+/// A request: its step is its method.
+#[derive(Debug)]
+pub(super) struct Call {
+    pub(super) step: Step,
+    pub(super) era: Era,
+    pub(super) params: Option<Value>,
+}
 
 /// A way to a server.
 pub(super) trait Channel {
@@ -24,16 +32,25 @@ pub(super) trait Channel {
     ///
     /// # Errors
     /// Whatever keeps the answer from coming.
-    fn request(&mut self, step: Step, method: &str, params: Option<&Value>) -> Result<Reply, ProbeFailure>;
+    fn request(&mut self, call: &Call) -> Result<Reply, ProbeFailure>;
 
     /// Sends a notification.
     ///
     /// # Errors
     /// When it cannot be delivered.
-    fn notify(&mut self, step: Step, method: &str) -> Result<(), ProbeFailure>;
+    fn notify(&mut self, step: Step) -> Result<(), ProbeFailure>;
 
-    /// Tells the transport which version was agreed on (HTTP repeats it in a header).
+    /// Tells the transport which version was agreed on in a handshake (HTTP repeats it in a header).
     fn agreed(&mut self, version: &str);
+
+    /// Whether the modern era is tried first: over HTTP a wrong guess costs a request, over pipes it can cost the process.
+    fn discovers_first(&self) -> bool;
+
+    /// Starts the server anew, where that is possible.
+    ///
+    /// # Errors
+    /// When it is not.
+    fn restart(&mut self) -> Result<(), ProbeFailure>;
 }
 
 /// One conversation with a server. What it has learnt stays readable when it fails.
@@ -41,7 +58,6 @@ pub(super) trait Channel {
 pub(super) struct Session {
     pub(super) identity: Option<Identity>,
     pub(super) phases: Phases,
-    declares_tools: bool,
 }
 
 impl Session {
@@ -49,77 +65,85 @@ impl Session {
     ///
     /// # Errors
     /// The first thing that went wrong; a part of a list is never returned.
-    pub(super) fn list(&mut self, channel: &mut dyn Channel) -> Result<ToolTable, ProbeFailure> {
+    pub(super) fn list(&mut self, channel: &mut dyn Channel, protocol: Protocol) -> Result<ToolTable, ProbeFailure> {
         let began = Instant::now();
-        let opened = self.open(channel);
+        let opened = opening::open(channel, protocol);
         self.phases.initialize = Some(began.elapsed());
-        opened?;
+        let Opened { identity, declares_tools } = opened?;
+        let era = identity.era;
+        self.identity = Some(identity);
         let began = Instant::now();
-        let table = self.pages(channel);
+        let table = pages(channel, era, declares_tools);
         self.phases.tools_list = Some(began.elapsed());
         table
     }
+}
 
-    fn open(&mut self, channel: &mut dyn Channel) -> Result<(), ProbeFailure> {
-        let params = json!({
-            "protocolVersion": OFFERED,
-            "capabilities": {},
-            "clientInfo": { "name": "mcp-preflight", "version": env!("CARGO_PKG_VERSION") },
-        });
-        let result = channel
-            .request(Step::Initialize, "initialize", Some(&params))?
-            .map_err(|error| rejected(Step::Initialize, &error))?;
-        let Some(version) = result["protocolVersion"].as_str() else {
-            return Err(malformed(Step::Initialize, "the result has no protocolVersion", &result));
-        };
-        let info = |key: &str| result["serverInfo"][key].as_str().unwrap_or_default().to_owned();
-        self.identity =
-            Some(Identity { protocol_version: version.to_owned(), name: info("name"), version: info("version") });
-        self.declares_tools = result["capabilities"]["tools"].is_object();
-        channel.agreed(version);
-        channel.notify(Step::Initialized, "notifications/initialized")
+/// The params of a request: in the modern era each carries what a handshake would have said (`protocol.md` 2.1).
+pub(super) fn params(era: Era, cursor: Option<&str>) -> Option<Value> {
+    let mut params = match era {
+        Era::Legacy => json!({}),
+        Era::Modern => json!({ "_meta": {
+            "io.modelcontextprotocol/protocolVersion": MODERN,
+            "io.modelcontextprotocol/clientInfo": client_info(),
+            "io.modelcontextprotocol/clientCapabilities": {},
+        } }),
+    };
+    if let Some(cursor) = cursor {
+        params["cursor"] = json!(cursor);
     }
+    Some(params).filter(|params| params.as_object().is_some_and(|params| !params.is_empty()))
+}
 
-    fn pages(&self, channel: &mut dyn Channel) -> Result<ToolTable, ProbeFailure> {
-        let mut table = ToolTable { declares_tools: self.declares_tools, ..ToolTable::default() };
-        let mut seen = BTreeSet::new();
-        let mut cursor: Option<String> = None;
-        loop {
-            let params = cursor.as_ref().map(|cursor| json!({ "cursor": cursor }));
-            let result = match channel.request(Step::ToolsList, "tools/list", params.as_ref())? {
-                Ok(result) => result,
-                // Without the capability this is how a server says that it has no tools (`protocol.md` 7.3).
-                Err(error) if error.code == -32601 && !self.declares_tools && table.pages == 0 => return Ok(table),
-                Err(error) => return Err(rejected(Step::ToolsList, &error)),
-            };
-            read_page(&mut table, &result)?;
-            cursor = match result.get("nextCursor") {
-                None => return Ok(table),
-                Some(Value::Null) => {
-                    table.null_cursor = true;
-                    return Ok(table);
-                }
-                Some(Value::String(next)) => Some(next.clone()),
-                Some(_) => return Err(malformed(Step::ToolsList, "nextCursor is no string", &result["nextCursor"])),
-            };
-            // A cursor that was followed before leads to the same page again. Clients stop there and keep what they have.
-            if cursor.as_ref().is_some_and(|next| !seen.insert(next.clone())) {
-                table.repeated_cursor = true;
+/// Who is asking.
+pub(super) fn client_info() -> Value {
+    json!({ "name": "mcp-preflight", "version": env!("CARGO_PKG_VERSION") })
+}
+
+/// Reads all pages.
+fn pages(channel: &mut dyn Channel, era: Era, declares_tools: bool) -> Result<ToolTable, ProbeFailure> {
+    let mut table = ToolTable { declares_tools, ..ToolTable::default() };
+    let mut seen = BTreeSet::new();
+    let mut cursor: Option<String> = None;
+    loop {
+        let call = Call { step: Step::ToolsList, era, params: params(era, cursor.as_deref()) };
+        let result = match channel.request(&call)? {
+            Ok(result) => result,
+            // Without the capability this is how a server says that it has no tools (`protocol.md` 7.3).
+            Err(error) if error.code == -32601 && !declares_tools && table.pages == 0 => return Ok(table),
+            Err(error) => return Err(rejected(Step::ToolsList, &error)),
+        };
+        read_page(&mut table, &result)?;
+        cursor = match result.get("nextCursor") {
+            None => return Ok(table),
+            Some(Value::Null) => {
+                table.null_cursor = true;
                 return Ok(table);
             }
-            if cursor.as_deref() == Some("") && table.empty_cursor_after.is_none() {
-                table.empty_cursor_after = Some(table.pages);
-            }
-            if table.pages >= MOST_PAGES {
-                let message = format!("the list has more than {MOST_PAGES} pages; the server may never end it");
-                return Err(ProbeFailure::new(FailureClass::Limit, Step::ToolsList, message));
-            }
+            Some(Value::String(next)) => Some(next.clone()),
+            Some(_) => return Err(malformed(Step::ToolsList, "nextCursor is no string", &result["nextCursor"])),
+        };
+        // A cursor that was followed before leads to the same page again. Clients stop there and keep what they have.
+        if cursor.as_ref().is_some_and(|next| !seen.insert(next.clone())) {
+            table.repeated_cursor = true;
+            return Ok(table);
+        }
+        if cursor.as_deref() == Some("") && table.empty_cursor_after.is_none() {
+            table.empty_cursor_after = Some(table.pages);
+        }
+        if table.pages >= MOST_PAGES {
+            let message = format!("the list has more than {MOST_PAGES} pages; the server may never end it");
+            return Err(ProbeFailure::new(FailureClass::Limit, Step::ToolsList, message));
         }
     }
 }
 
 /// Adds a page to the table.
 fn read_page(table: &mut ToolTable, result: &Value) -> Result<(), ProbeFailure> {
+    // In the modern era an unknown kind of result must not be read as a list (`protocol.md` 2.3).
+    if result.get("resultType").is_some_and(|kind| kind != "complete") {
+        return Err(malformed(Step::ToolsList, "its resultType is not \"complete\"", result));
+    }
     let Some(items) = result.get("tools").and_then(Value::as_array) else {
         return Err(malformed(Step::ToolsList, "the result has no array \"tools\"", result));
     };
@@ -139,7 +163,7 @@ fn read_page(table: &mut ToolTable, result: &Value) -> Result<(), ProbeFailure> 
 }
 
 /// The server answered with an error.
-fn rejected(step: Step, error: &RpcError) -> ProbeFailure {
+pub(super) fn rejected(step: Step, error: &RpcError) -> ProbeFailure {
     let data = match &error.data {
         Value::Null => String::new(),
         data => format!(" (data: {})", text::shorten(&data.to_string(), text::RAW_EXCERPT)),
@@ -150,7 +174,7 @@ fn rejected(step: Step, error: &RpcError) -> ProbeFailure {
 }
 
 /// The server answered with something that is no valid result.
-fn malformed(step: Step, what: &str, found: &Value) -> ProbeFailure {
+pub(super) fn malformed(step: Step, what: &str, found: &Value) -> ProbeFailure {
     let found = text::shorten(&found.to_string(), text::RAW_EXCERPT);
     ProbeFailure::new(FailureClass::Protocol, step, format!("the answer to {step} is malformed: {what}: {found}"))
 }
@@ -161,9 +185,10 @@ mod tests {
 
     use serde_json::{Value, json};
 
-    use super::{Channel, Session};
+    use super::{Call, Channel, Session};
     use crate::observed::{FailureClass, ProbeFailure, Step, ToolTable};
     use crate::probe::jsonrpc::{Reply, RpcError};
+    use crate::values::Protocol;
 
     /// Answers `tools/list` from a list, `initialize` with a fixed result, and remembers what was asked.
     struct Scripted {
@@ -173,8 +198,9 @@ mod tests {
     }
 
     impl Channel for Scripted {
-        fn request(&mut self, _: Step, method: &str, params: Option<&Value>) -> Result<Reply, ProbeFailure> {
-            let cursor = params.and_then(|params| params.get("cursor")).map(Value::to_string);
+        fn request(&mut self, call: &Call) -> Result<Reply, ProbeFailure> {
+            let method = call.step.as_str();
+            let cursor = call.params.as_ref().and_then(|params| params.get("cursor")).map(Value::to_string);
             self.asked.push(format!("{method}{}", cursor.map(|cursor| format!(" {cursor}")).unwrap_or_default()));
             let list = || Ok(json!({ "tools": [], "nextCursor": format!("{}", self.asked.len()) }));
             Ok(if method == "initialize" {
@@ -184,20 +210,28 @@ mod tests {
             })
         }
 
-        fn notify(&mut self, _: Step, method: &str) -> Result<(), ProbeFailure> {
-            self.asked.push(method.to_owned());
+        fn notify(&mut self, step: Step) -> Result<(), ProbeFailure> {
+            self.asked.push(step.as_str().to_owned());
             Ok(())
         }
 
         fn agreed(&mut self, version: &str) {
             self.asked.push(format!("agreed {version}"));
         }
+
+        fn discovers_first(&self) -> bool {
+            false
+        }
+
+        fn restart(&mut self) -> Result<(), ProbeFailure> {
+            Ok(())
+        }
     }
 
     fn run(capabilities: &Value, lists: Vec<Reply>) -> (Result<ToolTable, ProbeFailure>, Vec<String>) {
         let result = json!({ "protocolVersion": "2025-06-18", "capabilities": capabilities, "serverInfo": {} });
         let mut channel = Scripted { initialize: Ok(result), lists: lists.into(), asked: Vec::new() };
-        let outcome = Session::default().list(&mut channel);
+        let outcome = Session::default().list(&mut channel, Protocol::Auto);
         (outcome, channel.asked)
     }
 

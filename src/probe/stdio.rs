@@ -14,7 +14,7 @@ use super::child::{self, ChildGroup, Patience, Pipes};
 use super::deadline::Deadline;
 use super::jsonrpc::{self, Incoming, Reply, Text};
 use super::lines::{LONGEST_MESSAGE, LineBuffer, Tail};
-use super::session::Channel;
+use super::session::{Call, Channel};
 use super::trace::Trace;
 use super::wait::{self, Wake};
 use crate::interrupt::Interrupt;
@@ -33,6 +33,7 @@ const CHUNK: usize = 64 * 1024;
 
 /// A conversation over pipes.
 pub(super) struct StdioChannel<'a> {
+    server: &'a StdioServer,
     child: ChildGroup,
     pipes: Pipes,
     outgoing: Vec<u8>,
@@ -44,6 +45,9 @@ pub(super) struct StdioChannel<'a> {
     deadline: Deadline,
     interrupt: &'a Interrupt,
     trace: &'a mut Trace,
+    /// The stderr of the process before a restart.
+    earlier_stderr: Option<Tail>,
+    left_running: Vec<LeftRunning>,
 }
 
 /// What is known of a server once it is gone.
@@ -55,21 +59,19 @@ pub(super) struct Ended {
 }
 
 impl<'a> StdioChannel<'a> {
-    /// Starts the server: no shell, the whole environment of this process plus the entry's, in the current folder.
+    /// Starts the server.
     ///
     /// # Errors
     /// A failure of class `spawn`.
     pub(super) fn open(
-        server: &StdioServer,
+        server: &'a StdioServer,
         deadline: Deadline,
         interrupt: &'a Interrupt,
         trace: &'a mut Trace,
     ) -> Result<Self, ProbeFailure> {
-        let mut command = Command::new(server.command.value.reveal());
-        command.args(server.arguments.iter().map(|argument| argument.value.reveal()));
-        command.envs(server.environment.iter().map(|(name, value)| (name, value.value.reveal())));
-        let (child, pipes) = ChildGroup::spawn(&mut command).map_err(|error| not_started(server, &error))?;
-        let mut channel = Self {
+        let (child, pipes) = start(server)?;
+        Ok(Self {
+            server,
             child,
             pipes,
             outgoing: Vec::new(),
@@ -81,34 +83,28 @@ impl<'a> StdioChannel<'a> {
             deadline,
             interrupt,
             trace,
-        };
-        channel.unblock().map_err(|error| {
-            ProbeFailure::new(FailureClass::Spawn, Step::Start, format!("cannot set up its pipes: {error}"))
-        })?;
-        Ok(channel)
-    }
-
-    fn unblock(&mut self) -> io::Result<()> {
-        let Pipes { stdin, stdout, stderr } = &self.pipes;
-        let fds = [stdin.as_ref().map(AsFd::as_fd), stdout.as_ref().map(AsFd::as_fd), stderr.as_ref().map(AsFd::as_fd)];
-        for fd in fds.into_iter().flatten() {
-            let flags = rustix::fs::fcntl_getfl(fd)?;
-            rustix::fs::fcntl_setfl(fd, flags | rustix::fs::OFlags::NONBLOCK)?;
-        }
-        Ok(())
+            earlier_stderr: None,
+            left_running: Vec::new(),
+        })
     }
 
     /// Ends the server and everything it started.
     pub(super) fn close(mut self, is_listed: bool) -> Ended {
         self.drain_stderr(Duration::ZERO);
-        let started = self.child.descendants();
-        self.pipes.stdin = None;
         let now = Instant::now();
         // Only a server that answered is given time; it must not push the run beyond its deadline.
-        let by_itself = if is_listed { (now + CLOSING).min(self.deadline.end().max(now)) } else { now };
+        self.end_child(if is_listed { (now + CLOSING).min(self.deadline.end().max(now)) } else { now });
+        let earlier = self.earlier_stderr.take().filter(|_| !is_listed);
+        let stderr = earlier.unwrap_or(self.stderr);
+        Ended { noise: self.noise, left_running: self.left_running, stderr: stderr.text(), stderr_cut: stderr.cut }
+    }
+
+    fn end_child(&mut self, by_itself: Instant) {
+        let started = self.child.descendants();
+        self.pipes.stdin = None;
         let patience = Patience { by_itself, after_term: AFTER_TERM };
-        let (_, left_running) = self.child.end(&started, patience, self.interrupt);
-        Ended { noise: self.noise, left_running, stderr: self.stderr.text(), stderr_cut: self.stderr.cut }
+        let (_, left) = self.child.end(&started, patience, self.interrupt);
+        self.left_running.extend(left);
     }
 
     fn send(&mut self, message: &Value) {
@@ -272,19 +268,57 @@ impl<'a> StdioChannel<'a> {
 }
 
 impl Channel for StdioChannel<'_> {
-    fn request(&mut self, step: Step, method: &str, params: Option<&Value>) -> Result<Reply, ProbeFailure> {
+    fn request(&mut self, call: &Call) -> Result<Reply, ProbeFailure> {
         let id = self.next_id;
         self.next_id += 1;
-        self.send(&jsonrpc::request(id, method, params));
-        self.await_reply(step, id)
+        self.send(&jsonrpc::request(id, call.step.as_str(), call.params.as_ref()));
+        self.await_reply(call.step, id)
     }
 
-    fn notify(&mut self, _: Step, method: &str) -> Result<(), ProbeFailure> {
-        self.send(&jsonrpc::notification(method));
+    fn notify(&mut self, step: Step) -> Result<(), ProbeFailure> {
+        self.send(&jsonrpc::notification(step.as_str()));
         Ok(())
     }
 
     fn agreed(&mut self, _: &str) {}
+
+    fn discovers_first(&self) -> bool {
+        false
+    }
+
+    fn restart(&mut self) -> Result<(), ProbeFailure> {
+        let now = Instant::now();
+        self.end_child(now);
+        // What the first process said is the reason, should the second one have none.
+        self.earlier_stderr.get_or_insert_with(|| std::mem::take(&mut self.stderr));
+        (self.child, self.pipes) = start(self.server)?;
+        self.incoming = LineBuffer::default();
+        self.outgoing.clear();
+        Ok(())
+    }
+}
+
+/// Starts the server: no shell, the whole environment of this process plus the entry's, in the current folder.
+fn start(server: &StdioServer) -> Result<(ChildGroup, Pipes), ProbeFailure> {
+    let mut command = Command::new(server.command.value.reveal());
+    command.args(server.arguments.iter().map(|argument| argument.value.reveal()));
+    command.envs(server.environment.iter().map(|(name, value)| (name, value.value.reveal())));
+    let (child, pipes) = ChildGroup::spawn(&mut command).map_err(|error| not_started(server, &error))?;
+    unblock(&pipes).map_err(|error| {
+        ProbeFailure::new(FailureClass::Spawn, Step::Start, format!("cannot set up its pipes: {error}"))
+    })?;
+    Ok((child, pipes))
+}
+
+/// Makes our ends of the pipes return at once instead of waiting.
+fn unblock(pipes: &Pipes) -> io::Result<()> {
+    let Pipes { stdin, stdout, stderr } = pipes;
+    let fds = [stdin.as_ref().map(AsFd::as_fd), stdout.as_ref().map(AsFd::as_fd), stderr.as_ref().map(AsFd::as_fd)];
+    for fd in fds.into_iter().flatten() {
+        let flags = rustix::fs::fcntl_getfl(fd)?;
+        rustix::fs::fcntl_setfl(fd, flags | rustix::fs::OFlags::NONBLOCK)?;
+    }
+    Ok(())
 }
 
 fn is_later(error: &io::Error) -> bool {

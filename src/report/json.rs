@@ -187,7 +187,7 @@ fn server(server: &ServerVerdict) -> Server<'_> {
         transport: server.transport,
         status: comparison.status.as_str(),
         protocol_version: identity.map(|identity| identity.protocol_version.as_str()),
-        era: identity.map(|_| "legacy"),
+        era: identity.map(|identity| identity.era.as_str()),
         server_info: identity.map(|identity| ServerInfo { name: &identity.name, version: &identity.version }),
         elapsed_ms: observation.map(|observation| milliseconds(observation.elapsed)),
         phases_ms: observation.map(phases).unwrap_or_default(),

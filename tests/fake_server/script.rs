@@ -202,7 +202,8 @@ impl Script {
 impl Rule {
     /// Whether anything has this name.
     fn can_fire(&self) -> bool {
-        let is_known = matches!(self.when.as_str(), "start" | "eof" | "initialize" | "ping" | "tools/list");
+        let is_known =
+            matches!(self.when.as_str(), "start" | "eof" | "initialize" | "ping" | "server/discover" | "tools/list");
         is_known || self.when.starts_with("notifications/") || self.when.starts_with("http:")
     }
 }

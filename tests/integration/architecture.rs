@@ -18,7 +18,7 @@ const MAY_USE: [(&str, &[&str]); 21] = [
     ("cli", &["values"]),
     ("settings", &["cli", "environment", "error", "values"]),
     ("config", &["environment", "error", "json", "server"]),
-    ("probe", &["error", "interrupt", "observed", "server", "text"]),
+    ("probe", &["error", "interrupt", "observed", "server", "text", "values"]),
     ("progress", &["observed", "probe", "server", "text"]),
     ("redact", &["environment", "observed", "server", "text"]),
     ("lens", &["observed", "server"]),

@@ -60,6 +60,20 @@ scenarios! {
     drop_before_head = "http-drop-before-head" "60" -> 78;
     sse_drop = "http-sse-drop" "60" -> 78;
     exit_mid_list = "http-exit-mid-list" "60" -> 78;
+    gateway_401 = "gateway-401" "60" -> 0;
+    gateway_404 = "gateway-404" "60" -> 0;
+    gateway_500 = "gateway-500" "60" -> 0;
+    gateway_html = "gateway-html" "60" -> 0;
+    gateway_junk = "gateway-junk" "60" -> 0;
+    gateway_202 = "gateway-202" "60" -> 0;
+    gateway_silent = "gateway-silent" "3" -> 0;
+    gateway_drop = "gateway-drop" "60" -> 0;
+    gateway_legacy_error = "gateway-legacy-error" "60" -> 0;
+    gateway_legacy_discover = "gateway-legacy-discover" "60" -> 0;
+    gateway_session_error = "gateway-session-error" "60" -> 0;
+    modern = "http-modern" "60" -> 0;
+    modern_error = "http-modern-error" "60" -> 78;
+    modern_our_fault = "http-modern-our-fault" "60" -> 78;
     no_version = "no-version" "60" -> 78;
 }
 
@@ -80,9 +94,19 @@ fn the_headers_are_those_of_the_specification() {
         .collect();
     assert_eq!(
         lines,
-        ["POST \"initialize\"", "POST \"notifications/initialized\"", "POST \"tools/list\"", "DELETE null"]
+        [
+            "POST \"server/discover\"",
+            "POST \"initialize\"",
+            "POST \"notifications/initialized\"",
+            "POST \"tools/list\"",
+            "DELETE null"
+        ]
     );
-    for (index, request) in requests.iter().enumerate() {
+    assert_eq!(requests[0]["headers"]["mcp-protocol-version"], "2026-07-28");
+    assert_eq!(requests[0]["headers"]["mcp-method"], "server/discover");
+    assert_eq!(requests[0]["headers"]["authorization"], "Bearer abc");
+    assert_eq!(requests[0]["body"]["params"]["_meta"]["io.modelcontextprotocol/protocolVersion"], "2026-07-28");
+    for (index, request) in requests.iter().skip(1).enumerate() {
         let header = |name: &str| request["headers"][name].as_str().unwrap_or("(none)").to_owned();
         let is_later = index > 0;
         assert_eq!(header("authorization"), "Bearer abc");

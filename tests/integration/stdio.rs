@@ -68,6 +68,12 @@ scenarios! {
     hostile_stderr = "hostile-stderr" "60" -> 78;
     hostile_error = "hostile-error" "60" -> 78;
     hostile_names = "hostile-names" "60" -> 78;
+    modern_only = "modern-only" "60" -> 0;
+    modern_only_exits = "modern-only-exits" "60" -> 0;
+    modern_only_silent_exit = "modern-only-silent-exit" "60" -> 0;
+    modern_asks_again = "modern-asks-again" "60" -> 0;
+    modern_unknown_result = "modern-unknown-result" "60" -> 78;
+    version_negotiated_by_error = "version-negotiated-by-error" "60" -> 0;
     version_2026 = "version-2026" "60" -> 0;
     killed_by_kill = "killed-by-kill" "60" -> 78;
     ignore_term = "ignore-term" "60" -> 0;
@@ -119,6 +125,31 @@ fn the_handshake_is_the_one_of_the_specification() {
     assert_eq!(sent[2].get("params"), None, "the first page is asked for without params");
     assert_eq!(sent[3]["error"]["code"], -32601);
     assert!(text.contains("\"eof\":true"), "stdin was not closed: {text}");
+}
+
+#[test]
+fn an_era_can_be_forced() {
+    let modern = Project::of("modern-only").locked(&["alpha", "beta", "gamma"]);
+    let forced = modern.run(&["-t", "60", "--protocol", "legacy"]).expect(78);
+    assert!(forced.stdout.contains("(rpc-error): the server answered initialize with error -32022"), "{forced}");
+    let report = modern.run(&["-t", "60", "--protocol", "modern", "--format", "json"]).expect(0).json();
+    assert_eq!(report["servers"][0]["era"], "modern");
+    assert_eq!(report["servers"][0]["protocol_version"], "2026-07-28");
+    assert_eq!(report["servers"][0]["offered"][0], "mcp__s__alpha");
+    let legacy = Project::of("healthy").locked(&["alpha"]);
+    legacy.run(&["-t", "60", "--protocol", "modern"]).expect(78);
+    legacy.run(&["--protocol", "newest"]).expect(64);
+}
+
+/// The second process is only an attempt: what the first one said is the reason, and both are gone.
+#[test]
+fn a_server_that_ends_at_once_is_started_anew_once() {
+    let log = tempfile::NamedTempFile::new().expect("a file");
+    let project = Project::of("exit-at-start").locked(&["alpha"]);
+    let run = project.env("FAKE_SERVER_LOG", &log.path().display().to_string()).run(&["-t", "60"]).expect(78);
+    let text = std::fs::read_to_string(log.path()).expect("the log");
+    assert_eq!(text.matches("\"started\"").count(), 2, "{text}");
+    assert_eq!(run.stdout.matches("REPORT_API_TOKEN is required").count(), 1, "{run}");
 }
 
 #[test]
