@@ -84,6 +84,8 @@ pub(crate) struct ToolTable {
     pub(crate) pages: usize,
     /// Whether the server declared `capabilities.tools`; some clients do not ask without it.
     pub(crate) declares_tools: bool,
+    /// What is wrong with the answer to `initialize`, where some clients would refuse it.
+    pub(crate) handshake_fault: Option<&'static str>,
     /// Whether the last page said `"nextCursor": null`, which some clients refuse.
     pub(crate) null_cursor: bool,
     /// Whether the list was ended because a cursor came a second time.
@@ -182,8 +184,10 @@ pub(crate) struct ProbeFailure {
     pub(crate) class: FailureClass,
     /// What was being done.
     pub(crate) step: Step,
-    /// What happened, one sentence, without the step.
+    /// What happened, in this tool's own words.
     pub(crate) message: String,
+    /// What somebody else said of it: text from outside, whole, to be masked before it is cut.
+    pub(crate) said: String,
     /// What to do next, where this failure has an answer of its own.
     pub(crate) help: Option<String>,
     /// The exit code of a process that ended by itself; 128 + n when signal n ended it.
@@ -195,7 +199,26 @@ pub(crate) struct ProbeFailure {
 impl ProbeFailure {
     /// A failure of this class in this step.
     pub(crate) fn new(class: FailureClass, step: Step, message: impl Into<String>) -> Self {
-        Self { class, step, message: message.into(), help: None, exit_status: None, http_status: None }
+        Self {
+            class,
+            step,
+            message: message.into(),
+            said: String::new(),
+            help: None,
+            exit_status: None,
+            http_status: None,
+        }
+    }
+
+    /// The same failure with text from outside.
+    pub(crate) fn saying(mut self, said: impl Into<String>) -> Self {
+        self.said = said.into();
+        self
+    }
+
+    /// The whole message.
+    pub(crate) fn text(&self) -> String {
+        if self.said.is_empty() { self.message.clone() } else { format!("{}: {}", self.message, self.said) }
     }
 
     /// The same failure with advice.
@@ -208,12 +231,6 @@ impl ProbeFailure {
     pub(crate) fn with_http_status(mut self, status: u16) -> Self {
         self.http_status = Some(status);
         self
-    }
-}
-
-impl fmt::Display for ProbeFailure {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(formatter, "{} ({}, during {})", self.message, self.class, self.step)
     }
 }
 

@@ -4,6 +4,9 @@
 //! variable of this process whose name says that it is a credential (the servers inherit it, and print it when they fail).
 //! Names of servers and tools are identifiers, compared and locked letter by letter, and are never masked.
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD as BASE64;
+
 use crate::environment::Environment;
 use crate::observed::{Observation, Outcome, ProbeFailure};
 use crate::server::Server;
@@ -21,6 +24,8 @@ const SHOWN_TRANSCRIPT: usize = 2000;
 const SHORTEST: usize = 4;
 /// For values of the process environment, which nobody chose to show to this tool.
 const SHORTEST_INHERITED: usize = 8;
+/// A shorter end of a text is no evidence of a torn secret.
+const SHORTEST_TORN: usize = 6;
 /// Values that are settings wherever they stand.
 const HARMLESS: [&str; 20] = [
     "auto",
@@ -45,8 +50,20 @@ const HARMLESS: [&str; 20] = [
     "warning",
 ];
 /// Parts of names that make an inherited variable a credential (the list of Gemini CLI, `clients.md` section 3).
-const CREDENTIAL_WORDS: [&str; 9] =
-    ["TOKEN", "SECRET", "PASSWORD", "PASSWD", "_KEY", "APIKEY", "CREDENTIAL", "PRIVATE", "AUTH"];
+const CREDENTIAL_WORDS: [&str; 12] = [
+    "TOKEN",
+    "SECRET",
+    "PASS",
+    "_PWD",
+    "_PAT",
+    "_KEY",
+    "APIKEY",
+    "CREDENTIAL",
+    "PRIVATE",
+    "AUTH",
+    "DSN",
+    "DATABASE_URL",
+];
 
 /// Knows the secrets of a run.
 #[derive(Debug)]
@@ -68,13 +85,18 @@ impl Redactor {
         Self { secrets }
     }
 
-    /// `text` without any secret.
+    /// `text` without any secret, nor the beginning of one at its end, where a cut may have torn it.
     pub(crate) fn mask(&self, text: &str) -> String {
         let mut masked = text.to_owned();
         for secret in &self.secrets {
             if masked.contains(secret.as_str()) {
                 masked = masked.replace(secret.as_str(), MASK);
             }
+        }
+        let torn = self.secrets.iter().map(|secret| torn_end(&masked, secret)).max().unwrap_or(0);
+        if torn > 0 {
+            masked.truncate(masked.len() - torn);
+            masked.push_str(MASK);
         }
         masked
     }
@@ -96,7 +118,10 @@ impl Redactor {
         if let Some(identity) = &mut observation.identity {
             identity.name = self.mask(&identity.name);
             identity.version = self.mask(&identity.version);
-            identity.protocol_version = self.mask(&identity.protocol_version);
+            // A version is compared later on, and one that looks like a version is no secret.
+            if !is_date(&identity.protocol_version) {
+                identity.protocol_version = self.excerpt(&identity.protocol_version, SHOWN_NOISE);
+            }
         }
         for line in &mut observation.transcript {
             *line = self.excerpt(line, SHOWN_TRANSCRIPT);
@@ -110,8 +135,7 @@ impl Redactor {
     }
 
     fn failure(&self, failure: &mut ProbeFailure) {
-        failure.message = self.excerpt(&failure.message, SHOWN);
-        failure.help = failure.help.as_deref().map(|help| self.mask(help));
+        failure.said = self.excerpt(&failure.said, SHOWN);
     }
 
     /// A tail that was cut may begin with the end of a secret, which no search finds: its first line goes, or, when there
@@ -132,18 +156,80 @@ fn is_credential(name: &str) -> bool {
     CREDENTIAL_WORDS.iter().any(|word| name.contains(word))
 }
 
+/// Whether this looks like a protocol version.
+fn is_date(text: &str) -> bool {
+    text.len() == 10 && text.chars().all(|c| c.is_ascii_digit() || c == '-')
+}
+
+/// How many bytes at the end of `text` are the beginning of `secret`.
+fn torn_end(text: &str, secret: &str) -> usize {
+    let most = secret.len().saturating_sub(1).min(text.len());
+    let is_torn = |length: &usize| secret.is_char_boundary(*length) && text.ends_with(&secret[..*length]);
+    (SHORTEST_TORN..=most).rev().find(is_torn).unwrap_or(0)
+}
+
 /// The forms in which a value can turn up: itself, its lines (an excerpt is shown line by line), the token behind a scheme
-/// such as `Bearer`, and each of them as a JSON string.
+/// such as `Bearer`, what a Basic credential or a URL holds, and each of them as JSON and in a URL.
 fn forms(value: &str, shortest: usize) -> Vec<String> {
-    let token = value.split_once(' ').map(|(_, token)| token.trim());
-    let plain = std::iter::once(value.trim()).chain(value.lines().map(str::trim)).chain(token);
-    let mut forms: Vec<String> = Vec::new();
-    for form in plain.filter(|form| form.chars().count() >= shortest && !HARMLESS.contains(form)) {
-        let quoted = serde_json::to_string(form).unwrap_or_default();
-        forms.push(quoted.trim_matches('"').to_owned());
-        forms.push(form.to_owned());
+    let value = value.trim();
+    let mut plain: Vec<String> = vec![value.to_owned()];
+    plain.extend(value.lines().map(|line| line.trim().to_owned()));
+    if let Some((scheme, token)) = value.split_once(' ') {
+        let token = token.trim();
+        plain.push(token.to_owned());
+        if scheme.eq_ignore_ascii_case("basic") {
+            let decoded = BASE64.decode(token).ok().and_then(|bytes| String::from_utf8(bytes).ok());
+            plain.extend(decoded.into_iter().flat_map(|pair| pair_forms(&pair)));
+        }
     }
-    forms.retain(|form| !form.is_empty());
+    if let Some((user, _)) = value.split_once("://").and_then(|(_, rest)| rest.rsplit_once('@')) {
+        plain.extend(pair_forms(user));
+        plain.push(BASE64.encode(user));
+    }
+    let wanted =
+        plain.into_iter().filter(|form| form.chars().count() >= shortest && !HARMLESS.contains(&form.as_str()));
+    wanted.flat_map(|form| encoded(&form)).filter(|form| !form.is_empty()).collect()
+}
+
+/// `user:password`, and the password alone.
+fn pair_forms(pair: &str) -> Vec<String> {
+    let password = pair.split_once(':').map(|(_, password)| password.to_owned());
+    std::iter::once(pair.to_owned()).chain(password).collect()
+}
+
+/// A value as it is, as a JSON string as several languages write it, and as part of a URL.
+fn encoded(form: &str) -> Vec<String> {
+    let quoted = serde_json::to_string(form).unwrap_or_default();
+    let quoted = quoted.strip_prefix('"').and_then(|text| text.strip_suffix('"')).unwrap_or_default().to_owned();
+    let ascii: String = quoted
+        .chars()
+        .flat_map(|c| {
+            let mut units = [0; 2];
+            let is_plain = c.is_ascii();
+            let escaped: Vec<String> = c.encode_utf16(&mut units).iter().map(|unit| format!("\\u{unit:04x}")).collect();
+            if is_plain { vec![c.to_string()] } else { escaped }
+        })
+        .collect();
+    let percent: String = form
+        .bytes()
+        .map(|byte| {
+            let is_plain = byte.is_ascii_alphanumeric() || b"-._~".contains(&byte);
+            if is_plain { char::from(byte).to_string() } else { format!("%{byte:02X}") }
+        })
+        .collect();
+    // A URL library leaves more as it is than a strict encoder does.
+    let lenient: String = form
+        .bytes()
+        .map(|byte| match byte {
+            b' ' | b'"' | b'<' | b'>' | b'\'' | b'#' => format!("%{byte:02X}"),
+            byte if byte.is_ascii_graphic() => char::from(byte).to_string(),
+            byte => format!("%{byte:02X}"),
+        })
+        .collect();
+    let mut forms =
+        vec![form.to_owned(), quoted.replace('/', "\\/"), quoted, ascii, percent.to_lowercase(), percent, lenient];
+    forms.sort_unstable();
+    forms.dedup();
     forms
 }
 
@@ -174,6 +260,39 @@ mod tests {
         assert_eq!(redactor.mask("first-line"), "***");
         assert_eq!(redactor.mask(r#"{"k":"first-line\nsecond\"line"}"#), r#"{"k":"***"}"#);
         assert_eq!(redactor.mask("second\"line"), "***");
+    }
+
+    #[test]
+    fn what_a_credential_is_made_of_is_masked_however_it_is_written() {
+        let redactor = redactor(&[
+            ("A_AUTH", "Basic Ym9iOmh1bnRlcjIyMjI="),
+            ("DATABASE_URL", "postgres://bob:s3cretpw99@host/db"),
+            ("B_TOKEN", "se cret/\u{e4}\"x"),
+        ]);
+        for text in [
+            "bob:hunter2222",
+            "Basic Ym9iOmh1bnRlcjIyMjI=",
+            "hunter2222",
+            "s3cretpw99",
+            "se%20cret%2F%C3%A4%22x",
+            "se%20cret%2f%c3%a4%22x",
+            "se%20cret/%C3%A4%22x",
+            "se cret\\/\u{e4}\\\"x",
+            "se cret/\\u00e4\\\"x",
+        ] {
+            assert!(
+                !redactor.mask(text).chars().any(char::is_alphanumeric) || redactor.mask(text) == "Basic ***",
+                "{text}: {}",
+                redactor.mask(text)
+            );
+        }
+    }
+
+    #[test]
+    fn the_beginning_of_a_secret_at_the_end_of_a_text_is_masked() {
+        let redactor = redactor(&[("A_TOKEN", "sk-live-0123456789")]);
+        assert_eq!(redactor.mask("tok=sk-live-01"), "tok=***");
+        assert_eq!(redactor.mask("sk-li"), "sk-li");
     }
 
     #[test]

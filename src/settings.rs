@@ -87,6 +87,12 @@ impl Settings {
         };
         let configs =
             if config.is_empty() { path_from(environment, "MCP_CONFIG").into_iter().collect() } else { config };
+        let is_of_lock =
+            cli.lock.update_lock || cli.lock.dry_run || cli.lock.tempfail || !cli.lock.allow_empty.is_empty();
+        if cli.command.is_some() && is_of_lock {
+            let message = "--update-lock, --dry-run, --allow-empty and --tempfail do not go with a subcommand";
+            return Err(Error::Usage(message.to_owned()));
+        }
         let update = Job::UpdateLock { dry_run: cli.lock.dry_run, allow_empty: cli.lock.allow_empty };
         let job = match cli.command {
             Some(Command::Tools) => Job::Tools,

@@ -37,9 +37,10 @@ fn escape_into(escaped: &mut String, text: &str) {
     }
 }
 
-/// Whether the `#` here begins `##[` or `##vso[`.
+/// Whether the `#` here begins `##[`, `##vso[`, `##teamcity[` or the like.
 fn opens_command(rest: &str) -> bool {
-    rest.strip_prefix("##").is_some_and(|rest| rest.starts_with('[') || rest.starts_with("vso["))
+    rest.strip_prefix("##")
+        .is_some_and(|rest| rest.trim_start_matches(|c: char| c.is_ascii_alphabetic()).starts_with('['))
 }
 
 fn write_code(escaped: &mut String, before: &str, character: char, width: usize, after: &str) {
@@ -52,8 +53,8 @@ fn write_code(escaped: &mut String, before: &str, character: char, width: usize,
 fn is_deceptive(character: char) -> bool {
     character.is_control()
         || matches!(character,
-            '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}'
-            | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}')
+            '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}' | '\u{1160}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}'
+            | '\u{2060}'..='\u{206f}' | '\u{2800}' | '\u{3164}' | '\u{fe00}'..='\u{fe0f}' | '\u{feff}' | '\u{ffa0}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e01ef}')
 }
 
 /// Escapes already rendered JSON so that it shows no deceptive character and issues no command, and still reads back equal.
@@ -73,10 +74,6 @@ pub(crate) fn escape_json(json: &str) -> String {
     }
     escaped
 }
-
-/// How much of a text from outside is kept before it is masked; far more than is ever shown, so that a secret that this cut
-/// tears is not shown.
-pub(crate) const RAW_EXCERPT: usize = 8000;
 
 /// The beginning of `text`, at most `limit` characters, with `…` where something was cut.
 pub(crate) fn shorten(text: &str, limit: usize) -> String {
@@ -114,6 +111,8 @@ mod tests {
         assert_eq!(escape("  ::add-mask::x"), "  \\x3a:add-mask::x");
         assert_eq!(escape("x ##[add-mask]y"), "x \\x23#[add-mask]y");
         assert_eq!(escape("##vso[task.setvariable]"), "\\x23#vso[task.setvariable]");
+        assert_eq!(escape("##teamcity[buildStop]"), "\\x23#teamcity[buildStop]");
+        assert_eq!(escape("a\u{3164}b"), "a\\u{3164}b");
         assert_eq!(escape("abc\u{202e}def"), "abc\\u{202e}def");
         assert_eq!(escape("a::b # ## c"), "a::b # ## c");
     }

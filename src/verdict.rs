@@ -1,5 +1,6 @@
 //! Findings -> verdict: what weighs how much, and which number the process ends with. Pure.
 
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use crate::compare::{Comparison, Status};
@@ -125,8 +126,10 @@ impl Verdict {
 impl ServerVerdict {
     fn verified_tools(&self) -> usize {
         let Comparison { expected, observed, unusable, .. } = &self.comparison;
-        let is_usable = |tool: &&String| !unusable.iter().any(|unusable| unusable.tool == **tool);
-        expected.iter().filter(|tool| observed.contains(tool)).filter(is_usable).count()
+        let unusable: BTreeSet<&str> = unusable.iter().map(|unusable| unusable.tool.as_str()).collect();
+        // `observed` is sorted.
+        let is_seen = |tool: &&String| observed.binary_search(tool).is_ok() && !unusable.contains(tool.as_str());
+        expected.iter().filter(is_seen).count()
     }
 
     /// Whether its failure may pass on a retry.

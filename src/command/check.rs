@@ -18,7 +18,7 @@ pub(super) fn run(settings: &Settings, environment: &Environment) -> Result<Verd
     let lock = store.lock()?.ok_or_else(|| no_lock(settings, store.shown()))?;
     gather::check_names(settings, &[], &configuration, &lock.servers)?;
     let seen = gather::probe(settings, environment, &configuration.servers)?;
-    let verdict = gather::judge(settings, configuration, &store, &lock.servers, seen, Purpose::Check);
+    let verdict = gather::judge(settings, configuration, store.shown(), &lock.servers, seen, Purpose::Check);
     Ok(Verdict { elapsed: began.elapsed(), ..verdict })
 }
 

@@ -29,17 +29,27 @@ pub(super) struct Seen {
     strays: Vec<LeftRunning>,
 }
 
-/// The lock that goes with these configurations.
-pub(super) fn open_lock(
+/// Where the lock that goes with these configurations lies, and how it is shown.
+pub(super) fn lock_path(
     settings: &Settings,
     environment: &Environment,
     configuration: &Configuration,
-) -> Result<Store, Error> {
+) -> (PathBuf, String) {
     let path: PathBuf = match &settings.lock {
         Some(path) => environment.folder.join(path),
         None => configuration.folder.join(LOCK_NAME),
     };
     let shown = config::shown(&path, &environment.folder);
+    (path, shown)
+}
+
+/// Reads that lock.
+pub(super) fn open_lock(
+    settings: &Settings,
+    environment: &Environment,
+    configuration: &Configuration,
+) -> Result<Store, Error> {
+    let (path, shown) = lock_path(settings, environment, configuration);
     Store::open(&path, shown)
 }
 
@@ -94,6 +104,8 @@ pub(super) fn probe(settings: &Settings, environment: &Environment, servers: &[S
     let progress = Progress::new(!settings.output.ci && !settings.output.quiet);
     let end = probe_all(&wanted, &limits, &interrupt, &progress).map_err(Error::Interrupted)?;
     drop(progress);
+    // No child is left that would need care: from here on a signal ends the process as usual.
+    interrupt.release();
     let redactor = Redactor::new(servers, environment);
     let names = wanted.into_iter().map(|server| server.name);
     let seen = end.observations.into_iter().map(|observation| redactor.observation(observation));
@@ -104,7 +116,7 @@ pub(super) fn probe(settings: &Settings, environment: &Environment, servers: &[S
 pub(super) fn judge(
     settings: &Settings,
     configuration: Configuration,
-    store: &Store,
+    lock: &str,
     expected: &Expected,
     seen: Seen,
     purpose: Purpose,
@@ -133,7 +145,7 @@ pub(super) fn judge(
         exit: verdict::exit(&findings, &servers, settings.tempfail),
         client: configuration.client,
         configs: configuration.files,
-        lock: store.shown().to_owned(),
+        lock: lock.to_owned(),
         elapsed: std::time::Duration::ZERO,
         servers,
         findings,
@@ -158,7 +170,8 @@ fn offers(servers: &[Server], observations: &BTreeMap<ServerName, Observation>) 
         })
         .collect();
     let names = listed.iter().map(|listed| listed.server.clone());
-    names.zip(lens::claude(&listed)).collect()
+    let all: Vec<&ServerName> = servers.iter().map(|server| &server.name).collect();
+    names.zip(lens::claude(&all, &listed)).collect()
 }
 
 fn stray(process: &LeftRunning) -> Finding {

@@ -31,12 +31,14 @@ pub(super) fn run(
     let old = store.lock()?;
     let known = old.clone().unwrap_or_default().servers;
     gather::check_names(settings, allow_empty, &configuration, &known)?;
-    if configuration.servers.is_empty() && known.is_empty() {
+    let is_touched = configuration.servers.iter().any(|server| gather::is_wanted(settings, &server.name));
+    let is_kept = known.keys().any(|name| !gather::is_wanted(settings, name));
+    if !is_touched && !is_kept {
         return Err(nothing_to_lock(&configuration));
     }
     let seen = gather::probe(settings, environment, &configuration.servers)?;
     let new = merged(settings, old.as_ref(), &seen);
-    let mut verdict = gather::judge(settings, configuration, &store, &new.servers, seen, Purpose::Lock);
+    let mut verdict = gather::judge(settings, configuration, store.shown(), &new.servers, seen, Purpose::Lock);
     verdict.findings.retain(|finding| {
         let is_allowed =
             finding.server.as_ref().is_some_and(|name| allow_empty.iter().any(|other| other == name.as_str()));
@@ -87,7 +89,6 @@ fn nothing_to_lock(configuration: &Configuration) -> Error {
     let file = configuration.files.first().cloned().unwrap_or_default();
     Error::Config {
         location: Location { file, line: 1, column: 1 },
-        message: "there is no server in the configuration: a lock of nothing would be satisfied by everything"
-            .to_owned(),
+        message: "there is no server to lock: a lock of nothing would be satisfied by everything".to_owned(),
     }
 }

@@ -14,9 +14,9 @@ use crate::verdict::Verdict;
 pub(super) fn run(settings: &Settings, environment: &Environment) -> Result<Verdict, Error> {
     let began = Instant::now();
     let configuration = config::load(&settings.configs, environment)?;
-    let store = gather::open_lock(settings, environment, &configuration)?;
+    let (_, lock) = gather::lock_path(settings, environment, &configuration);
     gather::check_names(settings, &[], &configuration, &Expected::new())?;
     let seen = gather::probe(settings, environment, &configuration.servers)?;
-    let verdict = gather::judge(settings, configuration, &store, &Expected::new(), seen, Purpose::Look);
+    let verdict = gather::judge(settings, configuration, &lock, &Expected::new(), seen, Purpose::Look);
     Ok(Verdict { elapsed: began.elapsed(), ..verdict })
 }

@@ -1,5 +1,7 @@
 //! What can be said of a server after its probe.
 
+use std::collections::BTreeMap;
+
 use super::rename::renames;
 use super::{Comparison, Purpose, Subject, Unsatisfied};
 use crate::finding::{Code, Finding, Severity};
@@ -37,7 +39,7 @@ fn failed(subject: &Subject<'_>, observation: &Observation, failure: &ProbeFailu
     // An entry that the client skips is said once, as what it is.
     let is_counted = purpose != Purpose::Check || subject.expected.is_some();
     let severity = if is_counted { Severity::Error } else { Severity::Warning };
-    let message = format!("could not be verified ({}): {}", failure.class, failure.message);
+    let message = format!("could not be verified ({}): {}", failure.class, failure.text());
     let excerpt = last_lines(&observation.stderr, |_| true);
     let help = failure.help.clone().unwrap_or_else(|| default_help(failure.class, excerpt.is_empty()).to_owned());
     let mut finding = Finding::new(Code::ProbeFailed, message)
@@ -182,17 +184,14 @@ fn empty(subject: &Subject<'_>, observation: &Observation, table: &ToolTable, pu
 }
 
 fn unusable(comparison: &Comparison, purpose: Purpose) -> Vec<Finding> {
-    let mut reasons: Vec<(&str, Vec<String>)> = Vec::new();
+    let mut reasons: BTreeMap<&str, Vec<String>> = BTreeMap::new();
     for unusable in &comparison.unusable {
-        match reasons.iter_mut().find(|(reason, _)| *reason == unusable.reason) {
-            Some((_, tools)) => tools.push(unusable.tool.clone()),
-            None => reasons.push((&unusable.reason, vec![unusable.tool.clone()])),
-        }
+        reasons.entry(&unusable.reason).or_default().push(unusable.tool.clone());
     }
     let finding = |(reason, mut tools): (&str, Vec<String>)| {
         tools.sort_unstable();
         tools.dedup();
-        let is_hit = tools.iter().any(|tool| comparison.expected.contains(tool));
+        let is_hit = tools.iter().any(|tool| comparison.expected.binary_search(tool).is_ok());
         let severity = if is_hit || purpose == Purpose::Lock { Severity::Error } else { Severity::Warning };
         let them = if tools.len() == 1 { "it" } else { "them" };
         let count = text::count(tools.len(), "tool");

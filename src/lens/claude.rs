@@ -1,11 +1,12 @@
 //! Claude Code's eyes. Rules as seen on Claude Code 2.1.332 (`clients.md` 1.6 to 1.8); the constants are the data.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 
 use super::{Listed, Offer, Unusable};
 use crate::observed::{Era, Tool, ToolTable};
+use crate::server::ServerName;
 
 /// Later pages are lost without a word (1.7).
 const MOST_PAGES: usize = 20;
@@ -14,11 +15,14 @@ const LONGEST_NAME: usize = 128;
 /// Any other answer to `initialize` makes the connection fail (1.6).
 const ACCEPTED_VERSIONS: [&str; 5] = ["2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05", "2024-10-07"];
 
-/// What the client would offer, server by server.
-pub(super) fn offers(tables: &[Listed<'_>]) -> Vec<Offer> {
+/// How many names a reason names.
+const NAMED: usize = 4;
+
+/// What the client would offer, server by server. `names` are all servers of the configuration, probed or not.
+pub(super) fn offers(names: &[&ServerName], tables: &[Listed<'_>]) -> Vec<Offer> {
     let mut by_prefix: BTreeMap<String, Vec<&str>> = BTreeMap::new();
-    for listed in tables {
-        by_prefix.entry(normalized(listed.server.as_str())).or_default().push(listed.server.as_str());
+    for name in names {
+        by_prefix.entry(normalized(name.as_str())).or_default().push(name.as_str());
     }
     tables
         .iter()
@@ -31,33 +35,41 @@ pub(super) fn offers(tables: &[Listed<'_>]) -> Vec<Offer> {
 }
 
 fn offer(listed: &Listed<'_>, prefix: &str, namesakes: &[&str]) -> Offer {
-    if listed.era == Era::Legacy && !ACCEPTED_VERSIONS.contains(&listed.version) {
-        return Offer { refused_version: Some(listed.version.to_owned()), ..Offer::default() };
-    }
+    let is_refused = listed.era == Era::Legacy && !ACCEPTED_VERSIONS.contains(&listed.version);
+    let refused_version = is_refused.then(|| listed.version.to_owned());
     if let Some(reason) = whole_list_reason(listed.table, prefix, namesakes) {
         let drop_all = |tool: &Tool| Unusable { tool: tool.name.clone(), reason: reason.clone() };
-        return Offer { unusable: listed.table.tools.iter().map(drop_all).collect(), ..Offer::default() };
+        let unusable = listed.table.tools.iter().map(drop_all).collect();
+        return Offer { unusable, refused_version, ..Offer::default() };
     }
-    let mut by_name: BTreeMap<String, Vec<&str>> = BTreeMap::new();
+    let mut by_name: BTreeMap<String, BTreeSet<&str>> = BTreeMap::new();
     for tool in &listed.table.tools {
-        let sharing = by_name.entry(normalized(&tool.name)).or_default();
-        if !sharing.contains(&tool.name.as_str()) {
-            sharing.push(&tool.name);
-        }
+        by_name.entry(normalized(&tool.name)).or_default().insert(&tool.name);
     }
     let mut offer = Offer::default();
     for tool in &listed.table.tools {
         let name = normalized(&tool.name);
         let full = format!("mcp__{prefix}__{name}");
-        let sharing = by_name.get(&name).map(Vec::as_slice).unwrap_or_default();
-        match reason(listed.table, tool, &full, sharing) {
+        match reason(listed.table, tool, &full, by_name.get(&name)) {
             Some(reason) => offer.unusable.push(Unusable { tool: tool.name.clone(), reason }),
             None => offer.offered.push(full),
         }
     }
     offer.offered.sort_unstable();
     offer.offered.dedup();
+    if refused_version.is_some() {
+        offer.offered.clear();
+    }
+    offer.refused_version = refused_version;
     offer
+}
+
+/// `"a", "b" and 7 more`.
+fn quoted<'a>(names: impl ExactSizeIterator<Item = &'a str>) -> String {
+    let more = names.len().saturating_sub(NAMED);
+    let shown: Vec<String> = names.take(NAMED).map(|name| format!("{name:?}")).collect();
+    let shown = shown.join(", ");
+    if more == 0 { shown } else { format!("{shown} and {more} more") }
 }
 
 /// `mcp__<server>__<tool>` is made of both names with everything but letters, digits, `_` and `-` replaced by `_`.
@@ -75,12 +87,12 @@ fn whole_list_reason(table: &ToolTable, prefix: &str, namesakes: &[&str]) -> Opt
     if table.null_cursor {
         return Some("the last page says \"nextCursor\": null, for which the client drops the whole list".to_owned());
     }
+    if let Some(fault) = &table.handshake_fault {
+        return Some(format!("the answer to initialize is one that the client refuses: {fault}"));
+    }
     if namesakes.len() > 1 {
-        let names: Vec<String> = namesakes.iter().map(|name| format!("{name:?}")).collect();
-        return Some(format!(
-            "the servers {} all become mcp__{prefix}__, and the client keeps only one of them",
-            names.join(", ")
-        ));
+        let names = quoted(namesakes.iter().copied());
+        return Some(format!("the servers {names} all become mcp__{prefix}__, and the client keeps only one of them"));
     }
     let (index, tool, fault) = table
         .tools
@@ -90,29 +102,50 @@ fn whole_list_reason(table: &ToolTable, prefix: &str, namesakes: &[&str]) -> Opt
     Some(format!("tools[{index}] ({}): {fault}; for one such tool the client drops the whole list", tool.name))
 }
 
-/// What makes the client refuse a tool, and with it the list.
+/// What makes the client refuse a tool, and with it the list: its own schema of a tool (that of the TypeScript SDK 1.32.2, tried
+/// field by field) allows these keys to be absent, but not to be null or of another type.
 fn schema_fault(definition: &Value) -> Option<&'static str> {
-    let schema = &definition["inputSchema"];
-    if !schema.is_object() {
+    let of = |value: &Value, key: &str, fits: fn(&Value) -> bool| value.get(key).is_none_or(fits);
+    let input = &definition["inputSchema"];
+    if !input.is_object() {
         return Some("inputSchema is no object");
     }
-    if schema["type"] != "object" {
-        return Some("inputSchema.type is not \"object\"");
-    }
-    if schema.get("properties").is_some_and(|properties| !properties.is_object()) {
-        return Some("inputSchema.properties is no object");
-    }
-    if schema.get("required").is_some_and(|required| !required.is_array()) {
-        return Some("inputSchema.required is no array");
-    }
-    if definition.get("description").is_some_and(|description| !description.is_string()) {
-        return Some("description is no string");
-    }
-    None
+    let checks = [
+        (is_object_schema(input), "inputSchema.type is not \"object\""),
+        (of(input, "properties", is_properties), "inputSchema.properties is no object of schemas"),
+        (of(input, "required", is_names), "inputSchema.required is no array of names"),
+        (of(definition, "description", Value::is_string), "description is no string"),
+        (of(definition, "title", Value::is_string), "title is no string"),
+        (of(definition, "annotations", is_annotations), "annotations is no object of hints"),
+        (of(definition, "outputSchema", is_object_schema), "outputSchema.type is not \"object\""),
+        (of(definition, "_meta", Value::is_object), "_meta is no object"),
+        (of(definition, "icons", Value::is_array), "icons is no array"),
+        (of(definition, "execution", Value::is_object), "execution is no object"),
+    ];
+    checks.into_iter().find(|(is_fine, _)| !is_fine).map(|(_, fault)| fault)
+}
+
+fn is_object_schema(schema: &Value) -> bool {
+    schema["type"] == "object"
+}
+
+fn is_properties(properties: &Value) -> bool {
+    properties.as_object().is_some_and(|properties| properties.values().all(Value::is_object))
+}
+
+fn is_names(names: &Value) -> bool {
+    names.as_array().is_some_and(|names| names.iter().all(Value::is_string))
+}
+
+fn is_annotations(annotations: &Value) -> bool {
+    let hints = ["readOnlyHint", "destructiveHint", "idempotentHint", "openWorldHint"];
+    annotations.is_object()
+        && annotations.get("title").is_none_or(Value::is_string)
+        && hints.iter().all(|hint| annotations.get(hint).is_none_or(Value::is_boolean))
 }
 
 /// Why the client would not offer this one tool.
-fn reason(table: &ToolTable, tool: &Tool, full: &str, sharing: &[&str]) -> Option<String> {
+fn reason(table: &ToolTable, tool: &Tool, full: &str, sharing: Option<&BTreeSet<&str>>) -> Option<String> {
     if tool.page >= MOST_PAGES {
         return Some(format!("stands on page {}, and the client stops after page {MOST_PAGES}", tool.page + 1));
     }
@@ -123,11 +156,9 @@ fn reason(table: &ToolTable, tool: &Tool, full: &str, sharing: &[&str]) -> Optio
     if length > LONGEST_NAME {
         return Some(format!("its full name has {length} characters, and the client drops it above {LONGEST_NAME}"));
     }
-    if sharing.len() > 1 {
-        let names: Vec<String> = sharing.iter().map(|name| format!("{name:?}")).collect();
-        return Some(format!("{} all become {full}, and the client keeps only one of them", names.join(", ")));
-    }
-    None
+    let sharing = sharing.filter(|sharing| sharing.len() > 1)?;
+    let names = quoted(sharing.iter().copied());
+    Some(format!("{names} all become {full}, and the client keeps only one of them"))
 }
 
 #[cfg(test)]
@@ -150,7 +181,7 @@ mod tests {
 
     fn offer(server: &str, table: &ToolTable) -> Offer {
         let server = ServerName::new(server);
-        offers(&[Listed { server: &server, table, era: Era::Legacy, version: "2025-11-25" }]).remove(0)
+        offers(&[&server], &[Listed { server: &server, table, era: Era::Legacy, version: "2025-11-25" }]).remove(0)
     }
 
     #[test]
@@ -163,12 +194,21 @@ mod tests {
     /// Each fault was seen to lose the whole list while the server stays "connected".
     #[test]
     fn one_bad_tool_loses_all() {
-        let bad: [(&str, Value); 7] = [
+        let bad: [(&str, Value); 13] = [
+            ("title is no string", json!({ "inputSchema": { "type": "object" }, "title": null })),
+            ("annotations is", json!({ "inputSchema": { "type": "object" }, "annotations": null })),
+            (
+                "annotations is",
+                json!({ "inputSchema": { "type": "object" }, "annotations": { "readOnlyHint": "yes" } }),
+            ),
+            ("outputSchema.type", json!({ "inputSchema": { "type": "object" }, "outputSchema": null })),
+            ("_meta is no object", json!({ "inputSchema": { "type": "object" }, "_meta": null })),
+            ("icons is no array", json!({ "inputSchema": { "type": "object" }, "icons": null })),
             ("inputSchema is no object", json!({})),
             ("inputSchema.type is not", json!({ "inputSchema": { "anyOf": [] } })),
             ("inputSchema.type is not", json!({ "inputSchema": { "type": "string" } })),
-            ("properties is no object", json!({ "inputSchema": { "type": "object", "properties": null } })),
-            ("required is no array", json!({ "inputSchema": { "type": "object", "required": {} } })),
+            ("properties is no object of schemas", json!({ "inputSchema": { "type": "object", "properties": null } })),
+            ("required is no array of names", json!({ "inputSchema": { "type": "object", "required": [1] } })),
             ("description is no string", json!({ "inputSchema": { "type": "object" }, "description": null })),
             ("inputSchema is no object", json!({ "inputSchema": null })),
         ];
@@ -217,7 +257,7 @@ mod tests {
         let (a, b) = (ServerName::new("a b"), ServerName::new("a_b"));
         let table = table(vec![tool("t")]);
         let listed = |server| Listed { server, table: &table, era: Era::Legacy, version: "2024-11-05" };
-        for offer in offers(&[listed(&a), listed(&b)]) {
+        for offer in offers(&[&a, &b], &[listed(&a), listed(&b)]) {
             assert!(offer.offered.is_empty());
             assert!(offer.unusable[0].reason.contains("\"a b\", \"a_b\""));
         }
@@ -227,9 +267,9 @@ mod tests {
     fn another_version_is_turned_down() {
         let (server, table) = (ServerName::new("s"), table(vec![tool("a")]));
         let listed = |era| Listed { server: &server, table: &table, era, version: "2026-07-28" };
-        let offer = offers(&[listed(Era::Legacy)]).remove(0);
+        let offer = offers(&[&server], &[listed(Era::Legacy)]).remove(0);
         assert_eq!(offer.refused_version.as_deref(), Some("2026-07-28"));
         assert!(offer.offered.is_empty() && offer.unusable.is_empty());
-        assert_eq!(offers(&[listed(Era::Modern)])[0].offered, ["mcp__s__a"]);
+        assert_eq!(offers(&[&server], &[listed(Era::Modern)])[0].offered, ["mcp__s__a"]);
     }
 }

@@ -39,6 +39,7 @@ pub(crate) struct Listed<'a> {
 }
 
 /// What Claude Code would offer of these tables, in their order. Collisions between servers need all of them at once.
-pub(crate) fn claude(tables: &[Listed<'_>]) -> Vec<Offer> {
-    claude::offers(tables)
+/// `names` are all servers of the configuration: one that was not probed takes part in collisions all the same.
+pub(crate) fn claude(names: &[&ServerName], tables: &[Listed<'_>]) -> Vec<Offer> {
+    claude::offers(names, tables)
 }

@@ -1,7 +1,10 @@
 //! The HTTP clients of a run, built only when a server needs them: one for `http:`, one for `https:`, because loading the root
 //! certificates costs about 15 ms that a local server should not pay.
+//!
+//! They live as long as the process. Dropping a client waits for its threads, and one of them may sit in a name resolution that
+//! nobody can interrupt, far beyond any deadline.
 
-use std::sync::{Arc, OnceLock};
+use std::sync::OnceLock;
 
 use reqwest::Url;
 use reqwest::blocking::{Client, ClientBuilder};
@@ -9,28 +12,22 @@ use reqwest::redirect::Policy;
 
 use crate::observed::{FailureClass, ProbeFailure, Step};
 
-/// Builds each client once.
-#[derive(Debug, Clone, Default)]
-pub(super) struct Clients {
-    plain: Arc<OnceLock<Result<Client, String>>>,
-    secure: Arc<OnceLock<Result<Client, String>>>,
-}
+static PLAIN: OnceLock<Result<Client, String>> = OnceLock::new();
+static SECURE: OnceLock<Result<Client, String>> = OnceLock::new();
 
-impl Clients {
-    /// The client for this address.
-    ///
-    /// # Errors
-    /// When it cannot be built, for example because no root certificate can be read.
-    pub(super) fn for_url(&self, url: &Url) -> Result<&Client, ProbeFailure> {
-        let client = if url.scheme() == "https" {
-            self.secure.get_or_init(|| build(builder()))
-        } else {
-            self.plain.get_or_init(|| build(builder().tls_certs_only([])))
-        };
-        client.as_ref().map_err(|message| {
-            ProbeFailure::new(FailureClass::Tls, Step::Connect, format!("cannot set up an HTTP client: {message}"))
-        })
-    }
+/// The client for this address.
+///
+/// # Errors
+/// When it cannot be built, for example because no root certificate can be read.
+pub(super) fn for_url(url: &Url) -> Result<&'static Client, ProbeFailure> {
+    let client = if url.scheme() == "https" {
+        SECURE.get_or_init(|| build(builder()))
+    } else {
+        PLAIN.get_or_init(|| build(builder().tls_certs_only([])))
+    };
+    client.as_ref().map_err(|message| {
+        ProbeFailure::new(FailureClass::Tls, Step::Connect, "cannot set up an HTTP client").saying(message.as_str())
+    })
 }
 
 fn builder() -> ClientBuilder {

@@ -41,6 +41,11 @@ impl Deadline {
         self.end.checked_duration_since(Instant::now()).filter(|left| !left.is_zero())
     }
 
+    /// The same, but at most this long from now.
+    pub(super) fn within(self, budget: Duration) -> Self {
+        Self { end: self.end.min(Instant::now() + budget), ..self }
+    }
+
     /// `gave up after 2.0 s`, and whose budget that was.
     pub(super) fn gave_up(self) -> String {
         let whose = if self.of_run { ", when the time of the whole run was up" } else { "" };

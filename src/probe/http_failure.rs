@@ -7,7 +7,6 @@ use super::deadline::Deadline;
 use super::jsonrpc::{self, Incoming, RpcError, Text};
 use super::lines::LONGEST_MESSAGE;
 use crate::observed::{FailureClass, ProbeFailure, Step};
-use crate::text;
 
 /// An answer with a status other than 2xx.
 pub(super) struct Refusal {
@@ -31,12 +30,9 @@ impl Refusal {
     /// What the body says: a JSON-RPC error, or the beginning of its text.
     fn said(&self) -> String {
         if let Some(error) = self.rpc_error() {
-            return format!(": error {}: {}", error.code, text::shorten(&error.message, text::RAW_EXCERPT));
+            return format!("error {}: {}", error.code, error.message);
         }
-        match excerpt(&self.body) {
-            text if text.is_empty() => String::new(),
-            text => format!(": {text}"),
-        }
+        one_line(&self.body)
     }
 
     /// The failure it means.
@@ -44,9 +40,9 @@ impl Refusal {
         let status = self.status;
         let said = self.said();
         let detail = match (&self.challenge, &self.retry_after, &self.location) {
-            (Some(challenge), _, _) if status == 401 => format!(" (WWW-Authenticate: {challenge})"),
-            (_, Some(after), _) => format!(" (Retry-After: {after})"),
-            (_, _, Some(location)) if (300..400).contains(&status) => format!(" (Location: {location})"),
+            (Some(challenge), _, _) if status == 401 => format!("(WWW-Authenticate: {challenge}) "),
+            (_, Some(after), _) => format!("(Retry-After: {after}) "),
+            (_, _, Some(location)) if (300..400).contains(&status) => format!("(Location: {location}) "),
             _ => String::new(),
         };
         let (class, help) = match status {
@@ -68,8 +64,9 @@ impl Refusal {
             300..=399 => (FailureClass::HttpStatus, Some("put the address it redirects to into the configuration")),
             _ => (FailureClass::HttpStatus, None),
         };
-        let message = format!("the server answered {step} with HTTP {status}{detail}{said}");
-        let failure = ProbeFailure::new(class, step, message).with_http_status(status);
+        let message = format!("the server answered {step} with HTTP {status}");
+        let said = format!("{detail}{said}");
+        let failure = ProbeFailure::new(class, step, message).saying(said.trim_end()).with_http_status(status);
         match help {
             Some(help) => failure.with_help(help),
             None => failure,
@@ -77,11 +74,11 @@ impl Refusal {
     }
 }
 
-/// The beginning of a body on one line.
-fn excerpt(body: &[u8]) -> String {
+/// A body on one line.
+fn one_line(body: &[u8]) -> String {
     let text = String::from_utf8_lossy(body);
     let words: Vec<&str> = text.split_whitespace().collect();
-    text::shorten(&words.join(" "), 200)
+    words.join(" ")
 }
 
 /// A body that is no MCP message.
@@ -91,9 +88,9 @@ pub(super) fn not_mcp(step: Step, media_type: &str, body: &[u8]) -> ProbeFailure
         "application/json" => "a body of application/json that is no JSON-RPC message".to_owned(),
         other => format!("a body of {other}"),
     };
-    let found = excerpt(body);
-    let message = format!("the answer to {step} is {what}, not an MCP message: {found}");
+    let message = format!("the answer to {step} is {what}, not an MCP message");
     ProbeFailure::new(FailureClass::Protocol, step, message)
+        .saying(one_line(body))
         .with_help("check the url: a web page or a proxy may answer in the server's place")
 }
 
@@ -144,15 +141,18 @@ fn of_chain(step: Step, error: &(dyn Error + 'static)) -> ProbeFailure {
         .with_help("check the host name in the url, and this machine's network");
     }
     if has_tls_error(error) || chain.iter().any(|text| text.contains("tls handshake")) {
-        return ProbeFailure::new(FailureClass::Tls, Step::Connect, format!("no trusted TLS connection: {cause}"))
+        return ProbeFailure::new(FailureClass::Tls, Step::Connect, "no trusted TLS connection").saying(cause)
             .with_help("check the certificate (for a private CA name its file in SSL_CERT_FILE), and whether the server speaks https at all");
+    }
+    if chain.iter().any(|text| text.starts_with("invalid HTTP")) {
+        return ProbeFailure::new(FailureClass::Protocol, step, "what listens there does not speak HTTP").saying(cause);
     }
     match io_kind(error) {
         Some(io::ErrorKind::ConnectionRefused) => {
             ProbeFailure::new(FailureClass::Connect, Step::Connect, "the connection was refused: nothing listens there")
                 .with_help("start the server, or check the host and port in the url")
         }
-        _ => ProbeFailure::new(FailureClass::Connect, step, format!("the connection failed: {cause}")),
+        _ => ProbeFailure::new(FailureClass::Connect, step, "the connection failed").saying(cause),
     }
 }
 

@@ -5,10 +5,12 @@ mod client;
 mod deadline;
 mod http;
 mod http_failure;
+mod http_sse;
 mod jsonrpc;
 mod lines;
 mod opening;
 mod pool;
+mod remote;
 mod session;
 mod sse;
 mod stdio;
@@ -16,13 +18,13 @@ mod trace;
 mod tree;
 mod wait;
 
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 pub(crate) use pool::{Limits, Watcher, probe_all};
 
-use client::Clients;
 use deadline::Deadline;
 use http::HttpChannel;
+use http_sse::SseChannel;
 use session::Session;
 use stdio::StdioChannel;
 use trace::Trace;
@@ -32,8 +34,11 @@ use crate::observed::{FailureClass, Observation, Outcome, Phases, ProbeFailure, 
 use crate::server::{RemoteServer, Server, StdioServer, Transport};
 use crate::values::Protocol;
 
+/// How long a failed address may take to show that it speaks the older transport.
+const GLANCE: Duration = Duration::from_secs(1);
+
 /// Probes one server. Its clock starts here.
-fn probe(server: &Server, limits: &Limits, clients: &Clients, interrupt: &Interrupt) -> Observation {
+fn probe(server: &Server, limits: &Limits, interrupt: &Interrupt) -> Observation {
     let began = Instant::now();
     let transport = match &server.transport {
         Ok(transport) => transport,
@@ -52,10 +57,8 @@ fn probe(server: &Server, limits: &Limits, clients: &Clients, interrupt: &Interr
     let trace = Trace::new(limits.transcript);
     match transport {
         Transport::Stdio(stdio) => probe_stdio(stdio, limits.protocol, deadline, interrupt, trace),
-        Transport::Http(remote) => probe_http(remote, limits.protocol, deadline, clients, trace),
-        Transport::Sse(_) => {
-            unsupported("the HTTP+SSE transport (type \"sse\") cannot be probed by this version", began)
-        }
+        Transport::Http(remote) => probe_http(remote, limits.protocol, deadline, trace),
+        Transport::Sse(remote) => probe_sse(remote, deadline, trace),
         Transport::WebSocket(_) => {
             unsupported("the WebSocket transport (type \"ws\") cannot be probed by this version", began)
         }
@@ -95,25 +98,36 @@ fn probe_stdio(
     }
 }
 
-fn probe_http(
-    server: &RemoteServer,
-    protocol: Protocol,
-    deadline: Deadline,
-    clients: &Clients,
-    mut trace: Trace,
-) -> Observation {
+fn probe_http(server: &RemoteServer, protocol: Protocol, deadline: Deadline, mut trace: Trace) -> Observation {
     let began = Instant::now();
     let mut session = Session::default();
-    let mut channel = match HttpChannel::open(server, clients, deadline, &mut trace) {
+    let mut channel = match HttpChannel::open(server, deadline, &mut trace) {
         Ok(channel) => channel,
         Err(failure) => return Observation::failed(failure, began.elapsed()),
     };
     let listed = session.list(&mut channel, protocol);
     let elapsed = began.elapsed();
     channel.close();
+    let listed = listed.map_err(|failure| advise_on_transport(failure, server, deadline));
     Observation {
         outcome: listed.map_or_else(Outcome::Failed, Outcome::Tools),
         elapsed,
+        phases: session.phases,
+        identity: session.identity,
+        transcript: trace.into_lines(),
+        ..Observation::empty()
+    }
+}
+
+/// The older transport knows the handshake only.
+fn probe_sse(server: &RemoteServer, deadline: Deadline, mut trace: Trace) -> Observation {
+    let began = Instant::now();
+    let mut session = Session::default();
+    let listed = SseChannel::open(server, deadline, &mut trace)
+        .and_then(|mut channel| session.list(&mut channel, Protocol::Legacy));
+    Observation {
+        outcome: listed.map_or_else(Outcome::Failed, Outcome::Tools),
+        elapsed: began.elapsed(),
         phases: session.phases,
         identity: session.identity,
         transcript: trace.into_lines(),
@@ -125,6 +139,16 @@ fn unsupported(message: &str, began: Instant) -> Observation {
     let failure = ProbeFailure::new(FailureClass::Unsupported, Step::Connect, message)
         .with_help("leave the server out with --skip-server NAME until it can be probed");
     Observation::failed(failure, began.elapsed())
+}
+
+/// An address that knows no POST may be one of the older transport: the client would not try that by itself, but say so.
+fn advise_on_transport(failure: ProbeFailure, server: &RemoteServer, deadline: Deadline) -> ProbeFailure {
+    let is_candidate = failure.step == Step::Initialize && matches!(failure.http_status, Some(400 | 404 | 405));
+    if is_candidate && SseChannel::open(server, deadline.within(GLANCE), &mut Trace::default()).is_ok() {
+        return failure
+            .with_help("this address speaks the older HTTP+SSE transport: set \"type\": \"sse\" in its entry");
+    }
+    failure
 }
 
 /// A command that was still downloading needs more time, or to be installed before.

@@ -27,6 +27,8 @@ const OUR_FAULT: [i64; 2] = [-32020, -32021];
 pub(super) struct Opened {
     pub(super) identity: Identity,
     pub(super) declares_tools: bool,
+    /// What a stricter client would refuse in the answer to `initialize`.
+    pub(super) fault: Option<&'static str>,
 }
 
 /// What came of asking `server/discover`.
@@ -68,8 +70,8 @@ fn discover_first(channel: &mut dyn Channel) -> Result<Opened, ProbeFailure> {
         Ok(Err(error)) => Err(rejected(Step::Initialize, &error)),
         // Both answers, where they differ: a gateway may stand in front of one of them only.
         Err(failure) if unknown.http_status.is_some() && unknown.http_status != failure.http_status => {
-            let message = format!("{}; before that, {}", failure.message, unknown.message);
-            Err(ProbeFailure { message, ..failure })
+            let said = format!("{}; before that, {}", failure.said, unknown.text());
+            Err(ProbeFailure { said, ..failure })
         }
         Err(failure) => Err(failure),
     }
@@ -122,7 +124,8 @@ fn initialize(channel: &mut dyn Channel, version: &str) -> Result<Result<Opened,
     let identity = identity(Era::Legacy, version, &result["serverInfo"]);
     channel.agreed(version);
     channel.notify(Step::Initialized)?;
-    Ok(Ok(Opened { identity, declares_tools: result["capabilities"]["tools"].is_object() }))
+    let declares_tools = result["capabilities"]["tools"].is_object();
+    Ok(Ok(Opened { identity, declares_tools, fault: handshake_fault(&result) }))
 }
 
 /// Asks which versions the server speaks. A server that names the modern version as an error is asked once more.
@@ -162,7 +165,23 @@ fn discovered(result: &Value) -> Discovery {
     let info = &result["_meta"]["io.modelcontextprotocol/serverInfo"];
     let info = if info.is_object() { info } else { &result["serverInfo"] };
     let identity = identity(Era::Modern, MODERN, info);
-    Discovery::Modern(Opened { identity, declares_tools: result["capabilities"]["tools"].is_object() })
+    let declares_tools = result["capabilities"]["tools"].is_object();
+    Discovery::Modern(Opened { identity, declares_tools, fault: None })
+}
+
+/// What the TypeScript SDK 1.32.2, on which clients are built, refuses in the result of `initialize` (tried field by field).
+fn handshake_fault(result: &Value) -> Option<&'static str> {
+    let info = &result["serverInfo"];
+    let has_no_null = |value: &Value| value.as_object().is_none_or(|map| map.values().all(|value| !value.is_null()));
+    let checks = [
+        (info["name"].is_string(), "serverInfo.name is no string"),
+        (info["version"].is_string(), "serverInfo.version is no string"),
+        (result["capabilities"].is_object(), "capabilities is no object"),
+        (has_no_null(&result["capabilities"]), "a capability is null"),
+        (has_no_null(&result["capabilities"]["tools"]), "a member of capabilities.tools is null"),
+        (result.get("instructions").is_none_or(Value::is_string), "instructions is no string"),
+    ];
+    checks.into_iter().find(|(is_fine, _)| !is_fine).map(|(_, fault)| fault)
 }
 
 fn identity(era: Era, version: &str, info: &Value) -> Identity {

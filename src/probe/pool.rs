@@ -12,7 +12,6 @@ use std::time::{Duration, Instant};
 
 use rustix::process::Signal;
 
-use super::client::Clients;
 use super::tree;
 use super::wait;
 use crate::interrupt::Interrupt;
@@ -77,13 +76,13 @@ pub(crate) fn probe_all(
     interrupt: &Interrupt,
     watcher: &dyn Watcher,
 ) -> Result<ProbeEnd, u8> {
+    let inherited = tree::inherited();
     tree::adopt_orphans();
     let shared: Arc<[Server]> = servers.into();
     let (sender, receiver) = channel();
     let worker = Worker {
         servers: shared,
         limits: limits.clone(),
-        clients: Clients::default(),
         interrupt: interrupt.clone(),
         with_children: Arc::default(),
         sender,
@@ -98,7 +97,8 @@ pub(crate) fn probe_all(
     }
     drop(worker);
     let collected = collect(servers, &receiver, interrupt, &with_children, watcher);
-    let strays = end_strays();
+    let strays = end_strays(&inherited);
+    let collected = collected.unwrap_or_else(|payload| resume_unwind(payload));
     match interrupt.signal() {
         Some(signal) => Err(signal),
         None => Ok(ProbeEnd { observations: collected, strays }),
@@ -125,7 +125,6 @@ fn lanes(servers: &[Server], jobs: Option<usize>) -> Vec<Lane> {
 struct Worker {
     servers: Arc<[Server]>,
     limits: Limits,
-    clients: Clients,
     interrupt: Interrupt,
     /// How many workers have, or are about to have, a child process.
     with_children: Arc<AtomicUsize>,
@@ -153,9 +152,8 @@ impl Worker {
     fn probe(&self, index: usize) {
         // Nobody may be listening any more, after a signal.
         let _ = self.sender.send(News::Began(index));
-        let probed = catch_unwind(AssertUnwindSafe(|| {
-            super::probe(&self.servers[index], &self.limits, &self.clients, &self.interrupt)
-        }));
+        let probed =
+            catch_unwind(AssertUnwindSafe(|| super::probe(&self.servers[index], &self.limits, &self.interrupt)));
         let _ = self.sender.send(News::Ended(index, Box::new(probed)));
     }
 }
@@ -175,11 +173,11 @@ fn collect(
     interrupt: &Interrupt,
     with_children: &AtomicUsize,
     watcher: &dyn Watcher,
-) -> Vec<Observation> {
+) -> thread::Result<Vec<Observation>> {
     let mut observations: Vec<Option<Observation>> = servers.iter().map(|_| None).collect();
     let mut give_up_at = None;
     let mut panic = None;
-    loop {
+    while observations.iter().any(Option::is_none) {
         match receiver.recv_timeout(GLANCE) {
             Ok(News::Began(index)) => watcher.began(&servers[index].name),
             Ok(News::Ended(index, probed)) => match *probed {
@@ -202,29 +200,36 @@ fn collect(
             }
         }
     }
-    if let Some(payload) = panic {
-        resume_unwind(payload);
+    match panic {
+        Some(payload) => Err(payload),
+        None => Ok(observations.into_iter().flatten().collect()),
     }
-    observations.into_iter().flatten().collect()
 }
 
-/// Ends what has become a child of this process although it never started it.
-fn end_strays() -> Vec<LeftRunning> {
-    let strays = tree::orphans();
-    for (signal, rounds) in [(Signal::TERM, 50), (Signal::KILL, 100)] {
-        for stray in &strays {
-            stray.signal(signal);
+/// Ends what has become a child of this process although it never started it. One that starts another while it is ended is
+/// followed, for a while.
+fn end_strays(inherited: &[tree::Process]) -> Vec<LeftRunning> {
+    let mut ended: Vec<LeftRunning> = Vec::new();
+    for round in 0..20 {
+        let strays = tree::orphans(inherited);
+        if strays.is_empty() {
+            break;
         }
-        for _ in 0..rounds {
-            if !strays.iter().any(tree::Process::is_alive) {
-                break;
-            }
-            wait::pause(Duration::from_millis(2));
+        if round == 0 {
+            ended = strays.iter().map(tree::Process::described).collect();
+            signal_and_wait(&strays, Signal::TERM, Duration::from_millis(100));
         }
+        signal_and_wait(&strays, Signal::KILL, Duration::from_millis(200));
     }
-    if !strays.is_empty() {
-        // Those that have just ended are waited for, so that no zombie is left.
-        tree::orphans();
+    ended
+}
+
+fn signal_and_wait(strays: &[tree::Process], signal: Signal, grace: Duration) {
+    let until = Instant::now() + grace;
+    for stray in strays {
+        stray.signal(signal);
     }
-    strays.iter().map(tree::Process::described).collect()
+    while strays.iter().any(tree::Process::is_alive) && Instant::now() < until {
+        wait::pause(Duration::from_millis(2));
+    }
 }

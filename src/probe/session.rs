@@ -10,7 +10,6 @@ use serde_json::{Value, json};
 use super::jsonrpc::{Reply, RpcError};
 use super::opening::{self, MODERN, Opened};
 use crate::observed::{Era, FailureClass, Identity, Phases, ProbeFailure, Step, Tool, ToolTable};
-use crate::text;
 use crate::values::Protocol;
 
 /// More pages are not read.
@@ -69,13 +68,13 @@ impl Session {
         let began = Instant::now();
         let opened = opening::open(channel, protocol);
         self.phases.initialize = Some(began.elapsed());
-        let Opened { identity, declares_tools } = opened?;
+        let Opened { identity, declares_tools, fault } = opened?;
         let era = identity.era;
         self.identity = Some(identity);
         let began = Instant::now();
         let table = pages(channel, era, declares_tools);
         self.phases.tools_list = Some(began.elapsed());
-        table
+        table.map(|table| ToolTable { handshake_fault: fault, ..table })
     }
 }
 
@@ -164,19 +163,18 @@ fn read_page(table: &mut ToolTable, result: &Value) -> Result<(), ProbeFailure> 
 
 /// The server answered with an error.
 pub(super) fn rejected(step: Step, error: &RpcError) -> ProbeFailure {
-    let data = match &error.data {
-        Value::Null => String::new(),
-        data => format!(" (data: {})", text::shorten(&data.to_string(), text::RAW_EXCERPT)),
+    let said = match &error.data {
+        Value::Null => error.message.clone(),
+        data => format!("{} (data: {data})", error.message),
     };
-    let message = text::shorten(&error.message, text::RAW_EXCERPT);
-    let message = format!("the server answered {step} with error {}: {message}{data}", error.code);
-    ProbeFailure::new(FailureClass::RpcError, step, message)
+    let message = format!("the server answered {step} with error {}", error.code);
+    ProbeFailure::new(FailureClass::RpcError, step, message).saying(said)
 }
 
 /// The server answered with something that is no valid result.
 pub(super) fn malformed(step: Step, what: &str, found: &Value) -> ProbeFailure {
-    let found = text::shorten(&found.to_string(), text::RAW_EXCERPT);
-    ProbeFailure::new(FailureClass::Protocol, step, format!("the answer to {step} is malformed: {what}: {found}"))
+    let message = format!("the answer to {step} is malformed: {what}");
+    ProbeFailure::new(FailureClass::Protocol, step, message).saying(found.to_string())
 }
 
 #[cfg(test)]
@@ -286,7 +284,7 @@ mod tests {
         let (table, _) = run(&json!({ "tools": {} }), vec![Ok(page(&["a"], &json!("2"))), Err(error)]);
         let failure = table.expect_err("a failure");
         assert_eq!(failure.class, FailureClass::RpcError);
-        assert_eq!(failure.message, "the server answered tools/list with error -32603: fetch failed");
+        assert_eq!(failure.text(), "the server answered tools/list with error -32603: fetch failed");
     }
 
     #[test]

@@ -147,10 +147,9 @@ impl<'a> StdioChannel<'a> {
             Text::Blank => Ok(Some(Vec::new())),
             Text::TooDeep => Err(super::too_deep(step)),
             Text::Noise => {
-                let noise = self.noise.get_or_insert_with(|| {
-                    let first = String::from_utf8_lossy(&line[..line.len().min(text::RAW_EXCERPT)]);
-                    Noise { lines: 0, first: first.trim().to_owned() }
-                });
+                let noise = self
+                    .noise
+                    .get_or_insert_with(|| Noise { lines: 0, first: String::from_utf8_lossy(line).trim().to_owned() });
                 noise.lines += 1;
                 Ok(Some(Vec::new()))
             }
@@ -303,7 +302,17 @@ fn start(server: &StdioServer) -> Result<(ChildGroup, Pipes), ProbeFailure> {
     let mut command = Command::new(server.command.value.reveal());
     command.args(server.arguments.iter().map(|argument| argument.value.reveal()));
     command.envs(server.environment.iter().map(|(name, value)| (name, value.value.reveal())));
-    let (child, pipes) = ChildGroup::spawn(&mut command).map_err(|error| not_started(server, &error))?;
+    let spawned = match ChildGroup::spawn(&mut command) {
+        // A script without a first line (#!): the client's own start falls back to a shell for it, as `execvp(3)` does.
+        Err(error) if error.raw_os_error() == Some(rustix::io::Errno::NOEXEC.raw_os_error()) => {
+            let mut shell = Command::new("/bin/sh");
+            shell.arg(command.get_program()).args(command.get_args());
+            shell.envs(command.get_envs().filter_map(|(name, value)| Some((name, value?))));
+            ChildGroup::spawn(&mut shell)
+        }
+        spawned => spawned,
+    };
+    let (child, pipes) = spawned.map_err(|error| not_started(server, &error))?;
     unblock(&pipes).map_err(|error| {
         ProbeFailure::new(FailureClass::Spawn, Step::Start, format!("cannot set up its pipes: {error}"))
     })?;

@@ -2,10 +2,11 @@
 
 use serde_json::Value;
 
-use crate::text;
-
 /// How many messages are kept.
 const MOST_LINES: usize = 400;
+
+/// How much of a message is kept.
+const LONGEST_LINE: usize = 64 * 1024;
 
 /// Collects messages, or drops them.
 #[derive(Debug, Default)]
@@ -27,7 +28,8 @@ impl Trace {
 
     pub(super) fn received(&mut self, text: &[u8]) {
         if self.is_on {
-            self.push("<-", &String::from_utf8_lossy(text));
+            // Bounded; what the cut tears is masked with the rest (`redact.rs`).
+            self.push("<-", &String::from_utf8_lossy(&text[..text.len().min(LONGEST_LINE)]));
         }
     }
 
@@ -37,7 +39,7 @@ impl Trace {
 
     fn push(&mut self, arrow: &str, text: &str) {
         if self.lines.len() < MOST_LINES {
-            self.lines.push(format!("{arrow} {}", text::shorten(text.trim_end(), text::RAW_EXCERPT)));
+            self.lines.push(format!("{arrow} {}", text.trim_end()));
         }
     }
 }

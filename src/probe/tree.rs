@@ -58,14 +58,30 @@ pub(super) fn adopt_orphans() {
     let _ = rustix::process::set_child_subreaper(Some(rustix::process::getpid()));
 }
 
-/// The children of this process: once every server has been waited for, these are orphans that it was made the parent of.
-pub(super) fn orphans() -> Vec<Process> {
-    let adopted = children(rustix::process::getpid());
+/// The children this process had before it started any: a shell that replaced itself by this tool (`exec`) leaves its own
+/// background jobs to it.
+pub(super) fn inherited() -> Vec<Process> {
+    let own = children(rustix::process::getpid());
+    own.into_iter()
+        .filter_map(|pid| stat(pid).map(|stat| Process { pid, started: stat.started, name: stat.name }))
+        .collect()
+}
+
+/// What this process was made the parent of: every child that it neither had before nor started, and what is below those. Only to
+/// be asked once every server has been waited for.
+pub(super) fn orphans(inherited: &[Process]) -> Vec<Process> {
+    let is_inherited = |pid: &Pid| inherited.iter().any(|known| known.pid == *pid && known.is_alive());
+    let adopted: Vec<Pid> = children(rustix::process::getpid()).into_iter().filter(|pid| !is_inherited(pid)).collect();
+    let mut found = Vec::new();
     for pid in adopted {
         // Those that have ended only need to be waited for.
         let _ = rustix::process::waitpid(Some(pid), rustix::process::WaitOptions::NOHANG);
+        if let Some(stat) = stat(pid).filter(|stat| !stat.is_zombie) {
+            found.push(Process { pid, started: stat.started, name: stat.name });
+            found.extend(descendants(pid));
+        }
     }
-    descendants(rustix::process::getpid())
+    found
 }
 
 #[cfg(target_os = "linux")]

@@ -70,7 +70,7 @@ struct Unusable<'a> {
 struct Failure<'a> {
     class: &'static str,
     step: &'static str,
-    message: &'a str,
+    message: String,
     exit_status: Option<i32>,
     http_status: Option<u16>,
     stderr: &'a str,
@@ -212,11 +212,11 @@ fn phases(observation: &Observation) -> BTreeMap<&'static str, Option<f64>> {
     named.into_iter().map(|(name, took)| (name, took.map(milliseconds))).collect()
 }
 
-fn failure<'a>(observation: &'a Observation, failure: &'a ProbeFailure) -> Failure<'a> {
+fn failure<'a>(observation: &'a Observation, failure: &ProbeFailure) -> Failure<'a> {
     Failure {
         class: failure.class.as_str(),
         step: failure.step.as_str(),
-        message: &failure.message,
+        message: failure.text(),
         exit_status: failure.exit_status,
         http_status: failure.http_status,
         stderr: &observation.stderr,

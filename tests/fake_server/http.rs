@@ -19,6 +19,8 @@ struct Server {
     engine: Engine,
     /// The ids of our own requests that the client has answered.
     answered: Arc<Mutex<Vec<Value>>>,
+    /// The event stream of HTTP+SSE, once it is open.
+    stream: Arc<Mutex<Option<TcpStream>>>,
     end: Sender<ExitCode>,
 }
 
@@ -45,7 +47,8 @@ fn listen(script: Script) -> io::Result<ExitCode> {
     writeln!(output, "listening {address}")?;
     output.flush()?;
     let (end, ended) = channel();
-    let server = Server { engine: Engine::new(script), answered: Arc::default(), end: end.clone() };
+    let server =
+        Server { engine: Engine::new(script), answered: Arc::default(), stream: Arc::default(), end: end.clone() };
     std::thread::spawn(move || {
         for stream in listener.incoming().flatten() {
             let server = server.clone();
@@ -93,6 +96,9 @@ impl Server {
                 return self.engine.event(&event, answer);
             }
         }
+        if let Some(endpoint) = self.engine.http().endpoint.clone() {
+            return self.old_transport(request, answer, &endpoint);
+        }
         if method != "POST" {
             return answer.whole(405, &[], "").map(|()| Flow::On);
         }
@@ -106,6 +112,24 @@ impl Server {
             answer.give_session();
         }
         self.engine.message(body, answer)
+    }
+
+    /// HTTP+SSE: GET opens the stream, and the answers to what is posted go there.
+    fn old_transport(&mut self, request: &Request, answer: &mut Answer, endpoint: &str) -> io::Result<Flow> {
+        let mut open = self.stream.lock().unwrap_or_else(PoisonError::into_inner);
+        if request.method == "GET" {
+            *open = Some(answer.open_stream(endpoint)?);
+            return Ok(Flow::Hang);
+        }
+        let Some(stream) = open.as_ref() else { return answer.whole(400, &[], "no stream").map(|()| Flow::On) };
+        let mut events = answer.toward(stream.try_clone()?);
+        drop(open);
+        // This connection may be busy for a while: the client must not post its next message on it.
+        answer.whole(202, &[("Connection", "close")], "")?;
+        if request.body.get("method").is_none() {
+            self.answered.lock().unwrap_or_else(PoisonError::into_inner).push(request.body["id"].clone());
+        }
+        self.engine.message(&request.body, &mut events)
     }
 
     /// What the specification wants of a request, where the script insists on it.

@@ -47,6 +47,20 @@ impl Answer {
         Self { stream, headers, sse, session: false, progress: Progress::Nothing, answered }
     }
 
+    /// An answer that goes into the event stream another request has opened (HTTP+SSE), and is accepted with 202 itself.
+    pub(crate) fn toward(&self, stream: TcpStream) -> Self {
+        let answered = Arc::clone(&self.answered);
+        let headers = self.headers.clone();
+        Self { stream, headers, sse: true, session: false, progress: Progress::Chunks, answered }
+    }
+
+    /// Opens the event stream of HTTP+SSE, and returns its other end for the answers to come.
+    pub(crate) fn open_stream(&mut self, endpoint: &str) -> io::Result<TcpStream> {
+        self.sse = true;
+        self.raw(format!("event: endpoint\ndata: {endpoint}\n\n").as_bytes())?;
+        self.stream.try_clone()
+    }
+
     /// The answer names the session.
     pub(crate) fn give_session(&mut self) {
         self.session = true;

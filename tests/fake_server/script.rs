@@ -33,6 +33,8 @@ pub(crate) struct Http {
     pub(crate) session: bool,
     /// A POST without the headers of the specification gets 400.
     pub(crate) check_headers: bool,
+    /// HTTP+SSE of 2024-11-05: GET opens the stream of all answers, which names this address to post to first.
+    pub(crate) endpoint: Option<String>,
 }
 
 /// What to do when something happens.

@@ -77,6 +77,43 @@ scenarios! {
     no_version = "no-version" "60" -> 78;
 }
 
+macro_rules! sse_scenarios {
+    ($($test:ident = $name:literal $timeout:literal -> $code:literal;)*) => {
+        mod sse_transport {
+            use super::*;
+            $(
+                #[test]
+                fn $test() {
+                    let server = HttpServer::start($name);
+                    let entry = json!({ "type": "sse", "url": "http://127.0.0.1:${PORT}/sse" });
+                    let project = Project::with(&[("s", entry)]).locked(&["alpha", "beta", "gamma"]);
+                    let run = project.env("PORT", &server.port.to_string()).run(&["-t", $timeout]);
+                    assert_eq!(run.code, $code, "{run}");
+                    snapshot(concat!("sse-", $name), &run);
+                }
+            )*
+        }
+    };
+}
+
+sse_scenarios! {
+    healthy = "sse" "60" -> 0;
+    requests = "sse-requests" "60" -> 0;
+    foreign = "sse-foreign" "60" -> 78;
+    silent = "sse-silent" "1" -> 78;
+    dropped = "sse-drop" "60" -> 78;
+    error = "sse-error" "60" -> 78;
+    no_stream = "healthy" "60" -> 78;
+}
+
+#[test]
+fn the_older_transport_behind_the_newer_type_is_pointed_out() {
+    let server = HttpServer::start("sse");
+    let project = project(&server, &["alpha"]);
+    let run = project.run(&["-t", "60"]).expect(78);
+    assert!(run.stdout.contains("set \"type\": \"sse\" in its entry"), "{run}");
+}
+
 #[test]
 fn the_headers_are_those_of_the_specification() {
     let server = HttpServer::start("http-session");
@@ -177,11 +214,9 @@ fn only_transient_failures_are_tempfail() {
 }
 
 #[test]
-fn other_transports_are_an_honest_failure() {
-    for kind in ["sse", "ws"] {
-        let entry = json!({ "type": kind, "url": "http://127.0.0.1:9/" });
-        let run = Project::with(&[("s", entry)]).locked(&["a"]).run(&["--format", "json"]).expect(78);
-        assert_eq!(run.json()["servers"][0]["failure"]["class"], "unsupported");
-        assert_eq!(run.json()["servers"][0]["transport"], kind);
-    }
+fn an_unsupported_transport_is_an_honest_failure() {
+    let entry = json!({ "type": "ws", "url": "http://127.0.0.1:9/" });
+    let run = Project::with(&[("s", entry)]).locked(&["a"]).run(&["--format", "json"]).expect(78);
+    assert_eq!(run.json()["servers"][0]["failure"]["class"], "unsupported");
+    assert_eq!(run.json()["servers"][0]["transport"], "ws");
 }
