@@ -109,6 +109,8 @@ impl Answer {
             Value::String(text) => text.clone(),
             other => other.to_string(),
         };
+        let body =
+            self.headers.iter().fold(body, |body, (name, value)| body.replace(&format!("$header:{name}"), value));
         let own_address = self.headers.get("host").cloned().unwrap_or_default();
         let filled: Vec<(String, String)> =
             respond.headers.iter().map(|(name, value)| (name.clone(), value.replace("$host", &own_address))).collect();

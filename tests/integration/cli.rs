@@ -18,6 +18,8 @@ fn a_wrong_command_line_is_64() {
         &["--format", "json", "--format", "human"],
         &["-q", "-v"],
         &["--update-lock", "--optional", "s"],
+        &["--update-lock", "tools"],
+        &["--tempfail", "tools"],
         &["--update-lock", "--tempfail"],
         &["--server", "nobody"],
     ] {

@@ -155,3 +155,34 @@ fn a_closed_pipe_changes_no_verdict() {
         .expect("a shell");
     assert_eq!(String::from_utf8_lossy(&output.stderr).trim(), "78");
 }
+
+/// A shell that replaces itself by the gate leaves its background jobs to it as children: they are none of the gate's business.
+#[cfg(target_os = "linux")]
+#[test]
+fn processes_that_were_there_before_are_left_alone() {
+    let project = Project::of("healthy").locked(&["alpha", "beta", "gamma"]);
+    let binary = crate::harness::binary();
+    // The job has its own output, so that the shell's ends with the gate.
+    let script = format!("sleep 60 >/dev/null 2>&1 & echo $!; exec {binary} -t 60");
+    let output = Command::new("bash").args(["-c", &script]).current_dir(project.path("")).output().expect("a shell");
+    let (code, text) = (output.status.code(), String::from_utf8_lossy(&output.stdout).into_owned());
+    let pid: i32 = text.lines().next().and_then(|line| line.parse().ok()).expect("a pid");
+    let was_alive = is_alive(pid);
+    if let Some(pid) = Pid::from_raw(pid) {
+        let _ = kill_process(pid, Signal::KILL);
+    }
+    assert_eq!(code, Some(0), "{text}");
+    assert!(was_alive, "the gate ended a process that it never started: {text}");
+    assert!(!text.contains("left-running"), "{text}");
+}
+
+/// A parent that ignores SIGCHLD hands that on; servers end as quickly all the same.
+#[test]
+fn an_ignored_sigchld_changes_nothing() {
+    let project = Project::of("exit-at-start").locked(&["alpha"]);
+    let binary = crate::harness::binary();
+    let script = format!("trap '' CHLD; exec {binary} -t 60 --format json");
+    let output = Command::new("bash").args(["-c", &script]).current_dir(project.path("")).output().expect("a shell");
+    let run = Run::of(&output).expect(78);
+    assert_eq!(run.json()["servers"][0]["failure"]["exit_status"], 1, "{run}");
+}

@@ -105,10 +105,16 @@ fn nothing_is_locked_from_a_bad_probe() {
 
 #[test]
 fn nothing_to_lock_is_no_lock() {
-    let project = Project::with(&[]);
-    let run = project.run(&["--update-lock"]).expect(78);
-    assert!(run.stderr.contains("a lock of nothing would be satisfied by everything"), "{run}");
-    assert!(!project.path("mcp-tools.lock.json").exists());
+    for (project, arguments) in [
+        (Project::with(&[]), &["--update-lock"][..]),
+        (Project::with(&[]).locked(&["old"]), &["--update-lock"]),
+        (Project::of("healthy"), &["--update-lock", "--skip-server", "s"]),
+    ] {
+        let before = std::fs::read(project.path("mcp-tools.lock.json")).ok();
+        let run = project.run(arguments).expect(78);
+        assert!(run.stderr.contains("a lock of nothing would be satisfied by everything"), "{run}");
+        assert_eq!(std::fs::read(project.path("mcp-tools.lock.json")).ok(), before);
+    }
 }
 
 #[test]
@@ -124,6 +130,26 @@ fn permissions_and_links_survive() {
     let mode = std::fs::metadata(project.path("real/lock.json")).expect("metadata").permissions().mode();
     assert_eq!(mode & 0o777, 0o640);
     assert_eq!(std::fs::read_dir(project.path("real")).expect("a folder").count(), 1, "something was left beside it");
+}
+
+/// A server that is not probed in this run takes part in collisions all the same.
+#[test]
+fn a_collision_cannot_be_hidden_by_leaving_a_server_out() {
+    let project = Project::with(&[("a b", stdio("healthy")), ("a_b", stdio("healthy"))]);
+    project.run(&["--update-lock", "--server", "a b", "-t", "60"]).expect(78);
+    project.write("mcp-tools.lock.json", r#"{"a b": ["alpha"], "a_b": ["alpha"]}"#);
+    let run = project.run(&["--skip-server", "a_b", "-t", "60"]).expect(78);
+    assert!(run.stdout.contains("all become mcp__a_b__"), "{run}");
+}
+
+#[test]
+fn a_link_that_leads_nowhere_yet_is_followed() {
+    let project = Project::of("healthy");
+    project.write("real/keep", "");
+    symlink("real/lock.json", project.path("mcp-tools.lock.json")).expect("a link");
+    project.run(&["--update-lock", "-t", "60"]).expect(0);
+    assert!(project.path("mcp-tools.lock.json").is_symlink());
+    assert_eq!(project.read("real/lock.json"), HEALTHY);
 }
 
 #[test]

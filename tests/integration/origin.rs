@@ -111,6 +111,32 @@ fn secrets_are_masked_everywhere() {
     }
 }
 
+/// A long token that a server sends back is masked whole: masking comes before any cut.
+#[test]
+fn a_long_secret_in_a_body_is_masked_whole() {
+    let token = "eyJhbGciOiJSUzI1NiJ9.".to_owned() + &"abcdefghij0123456789".repeat(60);
+    for name in ["http-echo-401", "http-echo-html", "http-echo-error"] {
+        let server = HttpServer::start(name);
+        let project = report_http(&server).env("REPORT_API_TOKEN", &token);
+        project.write("mcp-tools.lock.json", LOCK);
+        for arguments in [&["-t", "60"][..], &["-t", "60", "-vv", "--format", "json"]] {
+            let run = project.run(arguments).expect(78);
+            assert!(!run.to_string().contains("abcdefghij"), "{run}");
+            assert!(run.to_string().contains("***"), "{run}");
+        }
+    }
+}
+
+/// What is compared is compared before it is masked.
+#[test]
+fn a_value_that_equals_a_version_hides_nothing() {
+    let mut entry = stdio("bad-schema");
+    entry["env"] = json!({ "MCP_PROTOCOL_VERSION": "2025-11-25" });
+    let project = Project::with(&[("s", entry)]).locked(&["alpha"]);
+    let run = project.run(&["-t", "60"]).expect(78);
+    assert!(run.stdout.contains("tools-unusable") && !run.stdout.contains("version-refused"), "{run}");
+}
+
 fn lines(run: &Run) -> Vec<&str> {
     run.stdout.lines().collect()
 }
