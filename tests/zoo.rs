@@ -247,6 +247,16 @@ fn http_servers_are_locked_and_verified() {
     // Again: the first probe has left no session behind that would disturb the second.
     let passed = zoo.run("http.json", &[]);
     assert_eq!(passed.code, Some(0), "{}", passed.text);
+    // The same server over the older transport.
+    let script = zoo.folder.join("npm/node_modules/@modelcontextprotocol/server-everything/dist/index.js");
+    let older = HttpServer::start(&zoo, "node", &["--import", loopback, &script.display().to_string(), "sse"]);
+    let config =
+        json!({ "mcpServers": { "older": { "type": "sse", "url": format!("http://127.0.0.1:{}/sse", older.port) } } });
+    let path = zoo.work.path().join("sse.json");
+    std::fs::write(&path, config.to_string()).expect("a file");
+    let listed = zoo.run(&path.display().to_string(), &["tools", "--format", "json"]);
+    let report: Value = serde_json::from_str(&listed.stdout).expect("JSON");
+    assert_eq!(report["servers"][0]["observed"], expected()["everything"], "{}", listed.text);
     drop(rmcp);
     let failed = zoo.run("http.json", &["--tempfail"]);
     assert_eq!(failed.code, Some(75), "{}", failed.text);
