@@ -71,8 +71,8 @@ impl<'a> HttpChannel<'a> {
                 self.trace.received(&body);
                 match jsonrpc::read(&body) {
                     Text::Messages(messages) => match self.find_reply(step, id, messages)? {
-                        Some(reply) => Ok(reply),
-                        None => Err(http_failure::no_reply(step, "the body holds no answer to this request")),
+                        Found { reply: Some(reply), .. } | Found { unaddressed: Some(reply), .. } => Ok(reply),
+                        Found { .. } => Err(http_failure::no_reply(step, "the body holds no answer to this request")),
                     },
                     Text::Blank => Err(http_failure::no_reply(step, "the body is empty")),
                     Text::Noise => Err(http_failure::not_mcp(step, "application/json", &body)),
@@ -90,19 +90,28 @@ impl<'a> HttpChannel<'a> {
     fn read_stream(&mut self, step: Step, id: u64, mut response: Response) -> Result<Reply, ProbeFailure> {
         let mut events = EventBuffer::default();
         let mut chunk = vec![0; CHUNK];
+        // An error that names no request is believed when nothing better follows.
+        let mut unaddressed = None;
         loop {
-            let length = self.remote.read_some(step, &mut response, &mut chunk)?;
-            if length == 0 {
-                return Err(http_failure::no_reply(step, "the event stream ended first"));
-            }
+            let length = match (self.remote.read_some(step, &mut response, &mut chunk), unaddressed.take()) {
+                (Err(_) | Ok(0), Some(reply)) => return Ok(reply),
+                (Ok(0), None) => return Err(http_failure::no_reply(step, "the event stream ended first")),
+                (Ok(length), known) => {
+                    unaddressed = known;
+                    length
+                }
+                (Err(failure), None) => return Err(failure),
+            };
             let whole = events.push(&chunk[..length]).map_err(|_| http_failure::too_long(step))?;
             for event in whole.into_iter().filter(|event| matches!(event.name.as_str(), "" | "message")) {
                 self.trace.received(event.data.as_bytes());
                 match jsonrpc::read(event.data.as_bytes()) {
                     Text::Messages(messages) => {
-                        if let Some(reply) = self.find_reply(step, id, messages)? {
+                        let found = self.find_reply(step, id, messages)?;
+                        if let Some(reply) = found.reply {
                             return Ok(reply);
                         }
+                        unaddressed = unaddressed.or(found.unaddressed);
                     }
                     Text::TooDeep => return Err(super::too_deep(step)),
                     Text::Blank | Text::Noise => {}
@@ -112,14 +121,15 @@ impl<'a> HttpChannel<'a> {
     }
 
     /// The answer among these messages. What the server asks of us is answered with a POST of its own.
-    fn find_reply(&mut self, step: Step, id: u64, messages: Vec<Incoming>) -> Result<Option<Reply>, ProbeFailure> {
-        let mut found = None;
+    fn find_reply(&mut self, step: Step, id: u64, messages: Vec<Incoming>) -> Result<Found, ProbeFailure> {
+        let mut found = Found::default();
         for message in messages {
             match message {
-                Incoming::Reply { id: answered, reply } if jsonrpc::answers(&answered, &reply, id) => {
-                    found = Some(reply);
+                Incoming::Reply { id: answered, reply } if jsonrpc::is_id(&answered, id) => found.reply = Some(reply),
+                Incoming::Reply { id: answered, reply } if jsonrpc::is_unaddressed(&answered, &reply) => {
+                    found.unaddressed = Some(reply);
                 }
-                Incoming::Request { id, method } if found.is_none() => {
+                Incoming::Request { id, method } if found.reply.is_none() => {
                     self.post(step, Era::Legacy, &jsonrpc::response_to(&id, &method))?;
                 }
                 _ => {}
@@ -127,6 +137,15 @@ impl<'a> HttpChannel<'a> {
         }
         Ok(found)
     }
+}
+
+/// What was found among some messages.
+#[derive(Default)]
+struct Found {
+    /// The answer to the request.
+    reply: Option<Reply>,
+    /// An error that names no request.
+    unaddressed: Option<Reply>,
 }
 
 impl Channel for HttpChannel<'_> {

@@ -99,7 +99,9 @@ impl Channel for SseChannel<'_> {
             };
             for message in messages {
                 match message {
-                    Incoming::Reply { id: answered, reply } if jsonrpc::answers(&answered, &reply, id) => {
+                    Incoming::Reply { id: answered, reply }
+                        if jsonrpc::is_id(&answered, id) || jsonrpc::is_unaddressed(&answered, &reply) =>
+                    {
                         return Ok(reply);
                     }
                     Incoming::Request { id, method } => self.post(step, &jsonrpc::response_to(&id, &method))?,

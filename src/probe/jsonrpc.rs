@@ -108,9 +108,10 @@ pub(super) fn is_id(id: &Value, sent: u64) -> bool {
     }
 }
 
-/// The answer to request `sent` among these messages, if it is there. An error without an id answers whatever was asked.
-pub(super) fn answers(id: &Value, reply: &Reply, sent: u64) -> bool {
-    is_id(id, sent) || (id.is_null() && reply.is_err())
+/// Whether this is an error that names no request: a server that could not read one answers so, and it may mean ours, or a
+/// notification before it.
+pub(super) fn is_unaddressed(id: &Value, reply: &Reply) -> bool {
+    id.is_null() && reply.is_err()
 }
 
 /// A request.
@@ -141,7 +142,7 @@ mod tests {
     use proptest::prelude::*;
     use serde_json::{Value, json};
 
-    use super::{Incoming, Text, answers, is_id, read};
+    use super::{Incoming, Text, is_id, is_unaddressed, read};
 
     #[test]
     fn ids_are_matched_as_clients_match_them() {
@@ -160,8 +161,8 @@ mod tests {
             panic!("no message")
         };
         let Incoming::Reply { id, reply } = &messages[0] else { panic!("no reply") };
-        assert!(answers(id, reply, 7));
-        assert!(!answers(&Value::Null, &Ok(json!({})), 7));
+        assert!(is_unaddressed(id, reply));
+        assert!(!is_unaddressed(&Value::Null, &Ok(json!({}))));
     }
 
     #[test]

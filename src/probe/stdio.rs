@@ -24,6 +24,8 @@ use crate::text;
 
 /// How long a server may take to end by itself after its stdin was closed, when its list is already known.
 const CLOSING: Duration = Duration::from_secs(1);
+/// How long a better answer is waited for after an error that names no request.
+const DOUBT: Duration = Duration::from_millis(500);
 /// How long it may take after SIGTERM.
 const AFTER_TERM: Duration = Duration::from_millis(400);
 /// How long to wait for the exit status of a process that closed its stdout.
@@ -115,22 +117,26 @@ impl<'a> StdioChannel<'a> {
 
     /// Waits for the answer to `id`.
     fn await_reply(&mut self, step: Step, id: u64) -> Result<Reply, ProbeFailure> {
+        // An error that names no request is believed when nothing better follows.
+        let mut doubtful: Option<(Instant, Reply)> = None;
         loop {
             while let Some(messages) = self.next_messages(step)? {
                 for message in messages {
                     match message {
-                        Incoming::Reply { id: found, reply } if jsonrpc::answers(&found, &reply, id) => {
-                            return Ok(reply);
+                        Incoming::Reply { id: found, reply } if jsonrpc::is_id(&found, id) => return Ok(reply),
+                        Incoming::Reply { id: found, reply } if jsonrpc::is_unaddressed(&found, &reply) => {
+                            doubtful.get_or_insert((Instant::now() + DOUBT, reply));
                         }
                         Incoming::Request { id, method } => self.send(&jsonrpc::response_to(&id, &method)),
                         Incoming::Reply { .. } | Incoming::Notification => {}
                     }
                 }
             }
-            if self.pipes.stdout.is_none() {
-                return Err(self.ended(step));
+            match doubtful.take_if(|(until, _)| self.pipes.stdout.is_none() || *until <= Instant::now()) {
+                Some((_, reply)) => return Ok(reply),
+                None if self.pipes.stdout.is_none() => return Err(self.ended(step)),
+                None => self.pump(step, doubtful.as_ref().map(|(until, _)| *until))?,
             }
-            self.pump(step)?;
         }
     }
 
@@ -157,9 +163,12 @@ impl<'a> StdioChannel<'a> {
     }
 
     /// One round: write what can be written, read what is there, or wait for either.
-    fn pump(&mut self, step: Step) -> Result<(), ProbeFailure> {
-        match self.poll(self.deadline.end(), Some(self.interrupt)) {
+    /// With `until` the wait may end before the deadline, and that is no failure.
+    fn pump(&mut self, step: Step, until: Option<Instant>) -> Result<(), ProbeFailure> {
+        let end = self.deadline.end();
+        match self.poll(until.map_or(end, |until| until.min(end)), Some(self.interrupt)) {
             Wake::Ready => {}
+            Wake::TimeUp if Instant::now() < end => return Ok(()),
             Wake::TimeUp => return Err(self.timed_out(step)),
             Wake::Interrupted => return Err(super::interrupted(step)),
         }

@@ -55,6 +55,7 @@ scenarios! {
     error_initialize = "error-initialize" "60" -> 78;
     error_list = "error-list" "60" -> 78;
     error_null_id = "error-null-id" "60" -> 78;
+    error_to_notification = "error-to-notification" "60" -> 0;
     no_tools_capability = "no-tools-capability" "60" -> 78;
     duplicate_tools = "duplicate-tools" "60" -> 78;
     bad_schema = "bad-schema" "60" -> 78;
