@@ -1,5 +1,7 @@
 //! A server behind Streamable HTTP (2025-03-26 and later): one POST a message, JSON or an event stream back.
 
+use std::time::Duration;
+
 use reqwest::StatusCode;
 use reqwest::blocking::Response;
 use reqwest::header::HeaderValue;
@@ -16,6 +18,9 @@ use super::sse::EventBuffer;
 use super::trace::Trace;
 use crate::observed::{Era, FailureClass, ProbeFailure, Step};
 use crate::server::RemoteServer;
+
+/// How often a stream that ended early is taken up again.
+const MOST_RESUMED: usize = 2;
 
 /// A conversation over HTTP.
 pub(super) struct HttpChannel<'a> {
@@ -92,9 +97,15 @@ impl<'a> HttpChannel<'a> {
         let mut chunk = vec![0; CHUNK];
         // An error that names no request is believed when nothing better follows.
         let mut unaddressed = None;
+        let mut resumed = 0;
         loop {
             let length = match (self.remote.read_some(step, &mut response, &mut chunk), unaddressed.take()) {
                 (Err(_) | Ok(0), Some(reply)) => return Ok(reply),
+                (Ok(0), None) if resumed < MOST_RESUMED && events.last_id.is_some() => {
+                    resumed += 1;
+                    response = self.resume(step, &mut events)?;
+                    continue;
+                }
                 (Ok(0), None) => return Err(http_failure::no_reply(step, "the event stream ended first")),
                 (Ok(length), known) => {
                     unaddressed = known;
@@ -117,6 +128,20 @@ impl<'a> HttpChannel<'a> {
                     Text::Blank | Text::Noise => {}
                 }
             }
+        }
+    }
+
+    /// Takes up a stream that the server has ended early, as 2025-11-25 lets it do after an event with an id (`protocol.md` 3.3).
+    fn resume(&mut self, step: Step, events: &mut EventBuffer) -> Result<Response, ProbeFailure> {
+        let id = events.last_id.take().unwrap_or_default();
+        self.remote.pause(Duration::from_millis(events.retry.unwrap_or(0)));
+        let mut extra = self.extra(step, Era::Legacy);
+        extra.extend(HeaderValue::from_str(&id).ok().map(|id| ("last-event-id", id)));
+        let response = self.remote.get(step, extra)?;
+        *events = EventBuffer::default();
+        match self.remote.accepted(step, response)? {
+            Ok(response) if media_type(&response) == "text/event-stream" => Ok(response),
+            _ => Err(http_failure::no_reply(step, "the event stream ended first, and could not be taken up again")),
         }
     }
 

@@ -37,7 +37,7 @@ impl<'a> SseChannel<'a> {
     /// When the stream cannot be opened, or names no address of its own origin.
     pub(super) fn open(server: &RemoteServer, deadline: Deadline, trace: &'a mut Trace) -> Result<Self, ProbeFailure> {
         let remote = Remote::open(server, deadline)?;
-        let response = remote.get(Step::Connect)?;
+        let response = remote.get(Step::Connect, Vec::new())?;
         let mut response =
             remote.accepted(Step::Connect, response)?.map_err(|refusal| refusal.into_failure(Step::Connect, false))?;
         let kind = media_type(&response);

@@ -74,8 +74,14 @@ impl Remote {
     }
 
     /// Opens an event stream.
-    pub(super) fn get(&self, step: Step) -> Result<Response, ProbeFailure> {
-        self.send(step, Method::GET, &vec![("accept", HeaderValue::from_static("text/event-stream"))], "")
+    pub(super) fn get(&self, step: Step, mut extra: Extra) -> Result<Response, ProbeFailure> {
+        extra.push(("accept", HeaderValue::from_static("text/event-stream")));
+        self.send(step, Method::GET, &extra, "")
+    }
+
+    /// Waits for a moment, at most until the deadline.
+    pub(super) fn pause(&self, moment: Duration) {
+        super::wait::pause(moment.min(self.deadline.remaining().unwrap_or_default()));
     }
 
     /// Ends a session. What the server says to that does not matter (405 is common).

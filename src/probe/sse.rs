@@ -19,6 +19,10 @@ pub(super) struct EventBuffer {
     has_data: bool,
     after_cr: bool,
     started: bool,
+    /// The last `id:` field: where a stream that was cut can be taken up again.
+    pub(super) last_id: Option<String>,
+    /// The last `retry:` field, in milliseconds.
+    pub(super) retry: Option<u64>,
 }
 
 impl EventBuffer {
@@ -63,7 +67,9 @@ impl EventBuffer {
                 }
                 self.event.data.push_str(value);
             }
-            // Comments (an empty field), `id`, `retry` and whatever else.
+            "id" if !value.contains('\0') => self.last_id = Some(value.to_owned()),
+            "retry" => self.retry = value.parse().ok().or(self.retry),
+            // Comments (an empty field), and whatever else.
             _ => {}
         }
         None
@@ -94,6 +100,9 @@ mod tests {
         assert_eq!(data("id: 0\ndata: \n\ndata: a\n\n"), ["a"]);
         assert_eq!(data("data\n\n"), Vec::<String>::new());
         assert_eq!(data("data: unfinished\n"), Vec::<String>::new());
+        let mut buffer = EventBuffer::default();
+        buffer.push(b"id: 7\nretry: 250\nretry: soon\ndata:\n\n").expect("events");
+        assert_eq!((buffer.last_id.as_deref(), buffer.retry), (Some("7"), Some(250)));
         assert_eq!(events("event: endpoint\ndata: /x\n\n")[0].name, "endpoint");
     }
 
