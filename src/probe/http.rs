@@ -8,7 +8,7 @@ use reqwest::header::HeaderValue;
 use serde_json::Value;
 
 use super::deadline::Deadline;
-use super::http_failure;
+use super::http_failure::{self, Refusal};
 use super::jsonrpc::{self, Incoming, Reply, Text};
 use super::lines::LONGEST_MESSAGE;
 use super::opening::MODERN;
@@ -21,6 +21,9 @@ use crate::server::RemoteServer;
 
 /// How often a stream that ended early is taken up again.
 const MOST_RESUMED: usize = 2;
+
+/// How often a busy server is asked again.
+const MOST_RETRIES: usize = 3;
 
 /// A conversation over HTTP.
 pub(super) struct HttpChannel<'a> {
@@ -65,6 +68,11 @@ impl<'a> HttpChannel<'a> {
         self.trace.sent(message);
         let extra = self.extra(step, era);
         self.remote.post(step, &extra, &message.to_string())
+    }
+
+    fn exchange(&mut self, step: Step, era: Era, message: &Value) -> Result<Result<Response, Refusal>, ProbeFailure> {
+        let response = self.post(step, era, message)?;
+        self.remote.accepted(step, response)
     }
 
     /// Reads the answer to request `id` from the body.
@@ -178,8 +186,15 @@ impl Channel for HttpChannel<'_> {
         let (id, step) = (self.next_id, call.step);
         self.next_id += 1;
         let message = jsonrpc::request(id, step.as_str(), call.params.as_ref());
-        let response = self.post(step, call.era, &message)?;
-        let response = match (self.remote.accepted(step, response)?, call.era) {
+        let mut accepted = self.exchange(step, call.era, &message)?;
+        for _ in 0..MOST_RETRIES {
+            // This is a read, and can be asked again.
+            if !accepted.as_ref().is_err_and(|refusal| self.remote.waits(refusal.retry_after())) {
+                break;
+            }
+            accepted = self.exchange(step, call.era, &message)?;
+        }
+        let response = match (accepted, call.era) {
             (Ok(response), _) => response,
             // In the modern era errors have statuses of their own, and the error is the answer.
             (Err(refusal), Era::Modern) => match refusal.rpc_error() {

@@ -2,6 +2,7 @@
 
 use std::error::Error;
 use std::io;
+use std::time::Duration;
 
 use super::deadline::Deadline;
 use super::jsonrpc::{self, Incoming, RpcError, Text};
@@ -25,6 +26,12 @@ impl Refusal {
             Incoming::Reply { reply: Err(error), .. } => Some(error),
             _ => None,
         })
+    }
+
+    /// How long to wait before asking again, when the server is only busy (429, 503) and says so in seconds.
+    pub(super) fn retry_after(&self) -> Option<Duration> {
+        let seconds = self.retry_after.as_ref().filter(|_| matches!(self.status, 429 | 503))?;
+        seconds.trim().parse().ok().map(Duration::from_secs)
     }
 
     /// What the body says: a JSON-RPC error, or the beginning of its text.

@@ -41,6 +41,7 @@ scenarios! {
     sse = "http-sse" "60" -> 78;
     sse_eof = "http-sse-eof" "60" -> 78;
     sse_open = "http-sse-open" "60" -> 0;
+    busy = "http-busy" "60" -> 0;
     sse_polling = "http-sse-polling" "60" -> 0;
     sse_unaddressed = "http-sse-unaddressed" "60" -> 0;
     sse_requests = "http-sse-requests" "60" -> 0;
