@@ -14,9 +14,9 @@ use super::lines::LONGEST_MESSAGE;
 use super::opening::MODERN;
 use super::remote::{CHUNK, EXCERPT, Extra, Remote, media_type};
 use super::session::{Call, Channel};
-use super::sse::EventBuffer;
+use super::sse::{Event, EventBuffer};
 use super::trace::Trace;
-use crate::observed::{Era, FailureClass, ProbeFailure, Step};
+use crate::observed::{Era, ProbeFailure, Step};
 use crate::server::RemoteServer;
 
 /// How often a stream that ended early is taken up again.
@@ -122,19 +122,13 @@ impl<'a> HttpChannel<'a> {
                 (Err(failure), None) => return Err(failure),
             };
             let whole = events.push(&chunk[..length]).map_err(|_| http_failure::too_long(step))?;
-            for event in whole.into_iter().filter(|event| matches!(event.name.as_str(), "" | "message")) {
-                self.trace.received(event.data.as_bytes());
-                match jsonrpc::read(event.data.as_bytes()) {
-                    Text::Messages(messages) => {
-                        let found = self.find_reply(step, id, messages)?;
-                        if let Some(reply) = found.reply {
-                            return Ok(reply);
-                        }
-                        unaddressed = unaddressed.or(found.unaddressed);
-                    }
-                    Text::TooDeep => return Err(super::too_deep(step)),
-                    Text::Blank | Text::Noise => {}
+            for event in whole {
+                let messages = messages_of(step, &event, self.trace)?;
+                let found = self.find_reply(step, id, messages)?;
+                if let Some(reply) = found.reply {
+                    return Ok(reply);
                 }
+                unaddressed = unaddressed.or(found.unaddressed);
             }
         }
     }
@@ -169,6 +163,19 @@ impl<'a> HttpChannel<'a> {
             }
         }
         Ok(found)
+    }
+}
+
+/// The messages in an event; none in one of another kind, or that is no JSON-RPC.
+pub(super) fn messages_of(step: Step, event: &Event, trace: &mut Trace) -> Result<Vec<Incoming>, ProbeFailure> {
+    if !matches!(event.name.as_str(), "" | "message") {
+        return Ok(Vec::new());
+    }
+    trace.received(event.data.as_bytes());
+    match jsonrpc::read(event.data.as_bytes()) {
+        Text::Messages(messages) => Ok(messages),
+        Text::TooDeep => Err(super::too_deep(step)),
+        Text::Blank | Text::Noise => Ok(Vec::new()),
     }
 }
 
@@ -227,10 +234,6 @@ impl Channel for HttpChannel<'_> {
 
     fn discovers_first(&self) -> bool {
         true
-    }
-
-    fn restart(&mut self) -> Result<(), ProbeFailure> {
-        Err(ProbeFailure::new(FailureClass::Unsupported, Step::Start, "a remote server cannot be started anew"))
     }
 
     fn agreed(&mut self, version: &str) {

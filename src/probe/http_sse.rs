@@ -4,8 +4,9 @@ use reqwest::blocking::Response;
 use serde_json::Value;
 
 use super::deadline::Deadline;
+use super::http::messages_of;
 use super::http_failure;
-use super::jsonrpc::{self, Incoming, Reply, Text};
+use super::jsonrpc::{self, Incoming, Reply};
 use super::remote::{CHUNK, EXCERPT, Remote, media_type};
 use super::session::{Call, Channel};
 use super::sse::{Event, EventBuffer};
@@ -88,16 +89,7 @@ impl Channel for SseChannel<'_> {
         self.post(step, &jsonrpc::request(id, step.as_str(), call.params.as_ref()))?;
         loop {
             let event = self.stream.next(step)?;
-            if !matches!(event.name.as_str(), "" | "message") {
-                continue;
-            }
-            self.trace.received(event.data.as_bytes());
-            let messages = match jsonrpc::read(event.data.as_bytes()) {
-                Text::Messages(messages) => messages,
-                Text::TooDeep => return Err(super::too_deep(step)),
-                Text::Blank | Text::Noise => continue,
-            };
-            for message in messages {
+            for message in messages_of(step, &event, self.trace)? {
                 match message {
                     Incoming::Reply { id: answered, reply }
                         if jsonrpc::is_id(&answered, id) || jsonrpc::is_unaddressed(&answered, &reply) =>
@@ -113,16 +105,6 @@ impl Channel for SseChannel<'_> {
 
     fn notify(&mut self, step: Step) -> Result<(), ProbeFailure> {
         self.post(step, &jsonrpc::notification(step.as_str()))
-    }
-
-    fn agreed(&mut self, _: &str) {}
-
-    fn discovers_first(&self) -> bool {
-        false
-    }
-
-    fn restart(&mut self) -> Result<(), ProbeFailure> {
-        Err(ProbeFailure::new(FailureClass::Unsupported, Step::Start, "a remote server cannot be started anew"))
     }
 }
 

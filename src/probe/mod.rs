@@ -30,7 +30,7 @@ use stdio::StdioChannel;
 use trace::Trace;
 
 use crate::interrupt::Interrupt;
-use crate::observed::{FailureClass, Observation, Outcome, Phases, ProbeFailure, Step};
+use crate::observed::{FailureClass, Observation, Outcome, Phases, ProbeFailure, Step, ToolTable};
 use crate::server::{RemoteServer, Server, StdioServer, Transport};
 use crate::values::Protocol;
 
@@ -109,14 +109,7 @@ fn probe_http(server: &RemoteServer, protocol: Protocol, deadline: Deadline, mut
     let elapsed = began.elapsed();
     channel.close();
     let listed = listed.map_err(|failure| advise_on_transport(failure, server, deadline));
-    Observation {
-        outcome: listed.map_or_else(Outcome::Failed, Outcome::Tools),
-        elapsed,
-        phases: session.phases,
-        identity: session.identity,
-        transcript: trace.into_lines(),
-        ..Observation::empty()
-    }
+    remotely_observed(listed, elapsed, session, trace)
 }
 
 /// The older transport knows the handshake only.
@@ -125,9 +118,19 @@ fn probe_sse(server: &RemoteServer, deadline: Deadline, mut trace: Trace) -> Obs
     let mut session = Session::default();
     let listed = SseChannel::open(server, deadline, &mut trace)
         .and_then(|mut channel| session.list(&mut channel, Protocol::Legacy));
+    remotely_observed(listed, began.elapsed(), session, trace)
+}
+
+/// What can be seen of a server that is no child process.
+fn remotely_observed(
+    listed: Result<ToolTable, ProbeFailure>,
+    elapsed: Duration,
+    session: Session,
+    trace: Trace,
+) -> Observation {
     Observation {
         outcome: listed.map_or_else(Outcome::Failed, Outcome::Tools),
-        elapsed: began.elapsed(),
+        elapsed,
         phases: session.phases,
         identity: session.identity,
         transcript: trace.into_lines(),

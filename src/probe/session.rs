@@ -40,16 +40,20 @@ pub(super) trait Channel {
     fn notify(&mut self, step: Step) -> Result<(), ProbeFailure>;
 
     /// Tells the transport which version was agreed on in a handshake (HTTP repeats it in a header).
-    fn agreed(&mut self, version: &str);
+    fn agreed(&mut self, _version: &str) {}
 
     /// Whether the modern era is tried first: over HTTP a wrong guess costs a request, over pipes it can cost the process.
-    fn discovers_first(&self) -> bool;
+    fn discovers_first(&self) -> bool {
+        false
+    }
 
     /// Starts the server anew, where that is possible.
     ///
     /// # Errors
     /// When it is not.
-    fn restart(&mut self) -> Result<(), ProbeFailure>;
+    fn restart(&mut self) -> Result<(), ProbeFailure> {
+        Err(ProbeFailure::new(FailureClass::Unsupported, Step::Start, "a remote server cannot be started anew"))
+    }
 }
 
 /// One conversation with a server. What it has learnt stays readable when it fails.
@@ -215,14 +219,6 @@ mod tests {
 
         fn agreed(&mut self, version: &str) {
             self.asked.push(format!("agreed {version}"));
-        }
-
-        fn discovers_first(&self) -> bool {
-            false
-        }
-
-        fn restart(&mut self) -> Result<(), ProbeFailure> {
-            Ok(())
         }
     }
 

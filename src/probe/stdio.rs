@@ -288,12 +288,6 @@ impl Channel for StdioChannel<'_> {
         Ok(())
     }
 
-    fn agreed(&mut self, _: &str) {}
-
-    fn discovers_first(&self) -> bool {
-        false
-    }
-
     fn restart(&mut self) -> Result<(), ProbeFailure> {
         let now = Instant::now();
         self.end_child(now);
