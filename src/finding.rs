@@ -27,6 +27,8 @@ pub(crate) enum Code {
     ServerUnlocked,
     /// The server answers a protocol version that the client turns down.
     VersionRefused,
+    /// Something a stricter client would stumble over.
+    ProtocolDeviation,
     /// Text on stdout that is no protocol message.
     StdoutNoise,
     /// Processes that outlived their server.
@@ -40,7 +42,7 @@ pub(crate) enum Code {
 impl Code {
     /// Every code, most important first.
     #[cfg(test)]
-    pub(crate) const ALL: [Self; 14] = [
+    pub(crate) const ALL: [Self; 15] = [
         Self::ToolsMissing,
         Self::ProbeFailed,
         Self::ServerAbsent,
@@ -51,6 +53,7 @@ impl Code {
         Self::VariableEmpty,
         Self::ServerUnlocked,
         Self::VersionRefused,
+        Self::ProtocolDeviation,
         Self::StdoutNoise,
         Self::LeftRunning,
         Self::KeyUnknown,
@@ -70,6 +73,7 @@ impl Code {
             Self::VariableEmpty => "variable-empty",
             Self::ServerUnlocked => "server-unlocked",
             Self::VersionRefused => "version-refused",
+            Self::ProtocolDeviation => "protocol-deviation",
             Self::StdoutNoise => "stdout-noise",
             Self::LeftRunning => "left-running",
             Self::KeyUnknown => "key-unknown",
@@ -90,6 +94,7 @@ impl Code {
             | Self::VariableEmpty
             | Self::ServerUnlocked
             | Self::VersionRefused
+            | Self::ProtocolDeviation
             | Self::StdoutNoise
             | Self::LeftRunning
             | Self::KeyUnknown => Severity::Warning,

@@ -19,6 +19,7 @@ mod cli;
 mod command;
 mod compare;
 mod config;
+mod deviation;
 mod environment;
 mod error;
 mod exit;

@@ -1,9 +1,12 @@
 //! What a probe saw. A dead server is a value here, not an error.
 
+use std::collections::BTreeSet;
 use std::fmt;
 use std::time::Duration;
 
 use serde_json::Value;
+
+use crate::deviation::Deviation;
 
 /// Everything one probe saw of one server.
 #[derive(Debug, Clone)]
@@ -16,6 +19,8 @@ pub(crate) struct Observation {
     pub(crate) phases: Phases,
     /// What the server said of itself, when it got that far.
     pub(crate) identity: Option<Identity>,
+    /// What a stricter client would stumble over in its messages.
+    pub(crate) deviations: BTreeSet<Deviation>,
     /// Text on stdout that is no protocol message.
     pub(crate) noise: Option<Noise>,
     /// Processes that were still alive after their server had ended; they were ended too.
@@ -36,6 +41,7 @@ impl Observation {
             elapsed: Duration::ZERO,
             phases: Phases::default(),
             identity: None,
+            deviations: BTreeSet::new(),
             noise: None,
             left_running: Vec::new(),
             stderr: String::new(),

@@ -1,5 +1,6 @@
 //! (lock, offered) -> findings. Pure: rules print nothing, and know nothing of processes or sockets.
 
+mod deviation;
 mod entry;
 mod rename;
 mod table;

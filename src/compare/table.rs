@@ -31,6 +31,7 @@ pub(super) fn findings(subject: &Subject<'_>, comparison: &Comparison, purpose: 
         let message = format!("the server answers with protocol version {version:?}, which the client turns down");
         findings.push(Finding::new(Code::VersionRefused, message).help("update the server, or the client"));
     }
+    findings.extend(super::deviation::findings(subject, observation));
     findings.extend(oddities(observation));
     findings.into_iter().map(|finding| finding.about(subject.name)).collect()
 }

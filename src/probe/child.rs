@@ -37,8 +37,8 @@ pub(super) struct Pipes {
 /// How long a server may take to end.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Patience {
-    /// Until when it may end by itself, now that its stdin is closed.
-    pub(super) by_itself: Instant,
+    /// Until when it may end by itself, now that its stdin is closed; `None` when it may not.
+    pub(super) by_itself: Option<Instant>,
     /// How long it may take after SIGTERM.
     pub(super) after_term: Duration,
 }
@@ -96,7 +96,11 @@ impl ChildGroup {
     }
 
     fn end_group(&mut self, started: &[Process], patience: Patience, interrupt: &Interrupt) -> Vec<LeftRunning> {
-        let by_itself = self.wait_until(patience.by_itself, Some(interrupt)).is_some();
+        let by_itself = match patience.by_itself {
+            Some(until) => self.wait_until(until, Some(interrupt)).is_some(),
+            // What was known before its stdin was closed: whether it ends in this very moment is chance.
+            None => self.status.is_some(),
+        };
         if !by_itself {
             self.signal_all(started, Signal::TERM);
             self.wait_until(Instant::now() + patience.after_term, None);

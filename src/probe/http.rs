@@ -81,8 +81,7 @@ impl<'a> HttpChannel<'a> {
             "text/event-stream" => self.read_stream(step, id, response),
             "application/json" => {
                 let body = self.remote.read_body(step, &mut response, LONGEST_MESSAGE)?;
-                self.trace.received(&body);
-                match jsonrpc::read(&body) {
+                match self.trace.read(&body) {
                     Text::Messages(messages) => match self.find_reply(step, id, messages)? {
                         Found { reply: Some(reply), .. } | Found { unaddressed: Some(reply), .. } => Ok(reply),
                         Found { .. } => Err(http_failure::no_reply(step, "the body holds no answer to this request")),
@@ -152,7 +151,9 @@ impl<'a> HttpChannel<'a> {
         let mut found = Found::default();
         for message in messages {
             match message {
-                Incoming::Reply { id: answered, reply } if jsonrpc::is_id(&answered, id) => found.reply = Some(reply),
+                Incoming::Reply { id: answered, reply } if self.trace.is_answer(&answered, id) => {
+                    found.reply = Some(reply);
+                }
                 Incoming::Reply { id: answered, reply } if jsonrpc::is_unaddressed(&answered, &reply) => {
                     found.unaddressed = Some(reply);
                 }
@@ -171,8 +172,7 @@ pub(super) fn messages_of(step: Step, event: &Event, trace: &mut Trace) -> Resul
     if !matches!(event.name.as_str(), "" | "message") {
         return Ok(Vec::new());
     }
-    trace.received(event.data.as_bytes());
-    match jsonrpc::read(event.data.as_bytes()) {
+    match trace.read(event.data.as_bytes()) {
         Text::Messages(messages) => Ok(messages),
         Text::TooDeep => Err(super::too_deep(step)),
         Text::Blank | Text::Noise => Ok(Vec::new()),
@@ -192,6 +192,7 @@ impl Channel for HttpChannel<'_> {
     fn request(&mut self, call: &Call) -> Result<Reply, ProbeFailure> {
         let (id, step) = (self.next_id, call.step);
         self.next_id += 1;
+        self.trace.asks(call);
         let message = jsonrpc::request(id, step.as_str(), call.params.as_ref());
         let mut accepted = self.exchange(step, call.era, &message)?;
         for _ in 0..MOST_RETRIES {

@@ -86,13 +86,14 @@ impl Channel for SseChannel<'_> {
     fn request(&mut self, call: &Call) -> Result<Reply, ProbeFailure> {
         let (id, step) = (self.next_id, call.step);
         self.next_id += 1;
+        self.trace.asks(call);
         self.post(step, &jsonrpc::request(id, step.as_str(), call.params.as_ref()))?;
         loop {
             let event = self.stream.next(step)?;
             for message in messages_of(step, &event, self.trace)? {
                 match message {
                     Incoming::Reply { id: answered, reply }
-                        if jsonrpc::is_id(&answered, id) || jsonrpc::is_unaddressed(&answered, &reply) =>
+                        if self.trace.is_answer(&answered, id) || jsonrpc::is_unaddressed(&answered, &reply) =>
                     {
                         return Ok(reply);
                     }

@@ -2,6 +2,10 @@
 
 use serde_json::{Map, Value, json};
 
+use crate::deviation::Deviation;
+
+const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
+
 /// A message from a server.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Incoming {
@@ -37,9 +41,20 @@ pub(super) enum Text {
     TooDeep,
 }
 
+/// What is odd about the text of messages that could be read.
+pub(super) fn deviations(text: &[u8]) -> impl Iterator<Item = Deviation> + use<> {
+    let bare = text.strip_prefix(BYTE_ORDER_MARK).unwrap_or(text);
+    let found = [
+        (bare.len() < text.len(), Deviation::ByteOrderMark),
+        (bare.trim_ascii_start().starts_with(b"["), Deviation::Batch),
+        (std::str::from_utf8(text).is_err(), Deviation::NotUtf8),
+    ];
+    found.into_iter().filter(|(is_so, _)| *is_so).map(|(_, deviation)| deviation)
+}
+
 /// Reads a line, an event's data or a body.
 pub(super) fn read(text: &[u8]) -> Text {
-    let text = text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(text).trim_ascii();
+    let text = text.strip_prefix(BYTE_ORDER_MARK).unwrap_or(text).trim_ascii();
     if text.is_empty() {
         return Text::Blank;
     }

@@ -85,16 +85,18 @@ fn probe_stdio(
     if let Err(failure) = &mut listed {
         advise_on_download(failure, server);
     }
+    let traced = trace.end();
     Observation {
         outcome: listed.map_or_else(Outcome::Failed, Outcome::Tools),
         elapsed,
         phases: Phases { connect: Some(connected), ..session.phases },
         identity: session.identity,
+        deviations: traced.deviations,
         noise: ended.noise,
         left_running: ended.left_running,
         stderr: ended.stderr,
         stderr_cut: ended.stderr_cut,
-        transcript: trace.into_lines(),
+        transcript: traced.lines,
     }
 }
 
@@ -128,12 +130,14 @@ fn remotely_observed(
     session: Session,
     trace: Trace,
 ) -> Observation {
+    let traced = trace.end();
     Observation {
         outcome: listed.map_or_else(Outcome::Failed, Outcome::Tools),
         elapsed,
         phases: session.phases,
         identity: session.identity,
-        transcript: trace.into_lines(),
+        deviations: traced.deviations,
+        transcript: traced.lines,
         ..Observation::empty()
     }
 }

@@ -95,13 +95,14 @@ impl<'a> StdioChannel<'a> {
         self.drain_stderr(Duration::ZERO);
         let now = Instant::now();
         // Only a server that answered is given time; it must not push the run beyond its deadline.
-        self.end_child(if is_listed { (now + CLOSING).min(self.deadline.end().max(now)) } else { now });
+        self.end_child(is_listed.then(|| (now + CLOSING).min(self.deadline.end().max(now))));
         let earlier = self.earlier_stderr.take().filter(|_| !is_listed);
         let stderr = earlier.unwrap_or(self.stderr);
         Ended { noise: self.noise, left_running: self.left_running, stderr: stderr.text(), stderr_cut: stderr.cut }
     }
 
-    fn end_child(&mut self, by_itself: Instant) {
+    fn end_child(&mut self, by_itself: Option<Instant>) {
+        self.child.status();
         let started = self.child.descendants();
         self.pipes.stdin = None;
         let patience = Patience { by_itself, after_term: AFTER_TERM };
@@ -123,7 +124,7 @@ impl<'a> StdioChannel<'a> {
             while let Some(messages) = self.next_messages(step)? {
                 for message in messages {
                     match message {
-                        Incoming::Reply { id: found, reply } if jsonrpc::is_id(&found, id) => return Ok(reply),
+                        Incoming::Reply { id: found, reply } if self.trace.is_answer(&found, id) => return Ok(reply),
                         Incoming::Reply { id: found, reply } if jsonrpc::is_unaddressed(&found, &reply) => {
                             doubtful.get_or_insert((Instant::now() + DOUBT, reply));
                         }
@@ -147,8 +148,7 @@ impl<'a> StdioChannel<'a> {
             Ok(None) => return Ok(None),
             Err(_) => return Err(too_long(step)),
         };
-        self.trace.received(line);
-        match jsonrpc::read(line) {
+        match self.trace.read(line) {
             Text::Messages(messages) => Ok(Some(messages)),
             Text::Blank => Ok(Some(Vec::new())),
             Text::TooDeep => Err(super::too_deep(step)),
@@ -279,6 +279,7 @@ impl Channel for StdioChannel<'_> {
     fn request(&mut self, call: &Call) -> Result<Reply, ProbeFailure> {
         let id = self.next_id;
         self.next_id += 1;
+        self.trace.asks(call);
         self.send(&jsonrpc::request(id, call.step.as_str(), call.params.as_ref()));
         self.await_reply(call.step, id)
     }
@@ -289,8 +290,7 @@ impl Channel for StdioChannel<'_> {
     }
 
     fn restart(&mut self) -> Result<(), ProbeFailure> {
-        let now = Instant::now();
-        self.end_child(now);
+        self.end_child(None);
         // What the first process said is the reason, should the second one have none.
         self.earlier_stderr.get_or_insert_with(|| std::mem::take(&mut self.stderr));
         (self.child, self.pipes) = start(self.server)?;

@@ -1,6 +1,13 @@
-//! The messages of a probe, kept when a transcript was asked for. Bounded.
+//! What came of the messages of a probe: their text, when a transcript was asked for (bounded), and what is odd about them.
+
+use std::collections::BTreeSet;
 
 use serde_json::Value;
+
+use super::jsonrpc::{self, Incoming, Text};
+use super::session::Call;
+use crate::deviation::Deviation;
+use crate::observed::{Era, Step};
 
 /// How many messages are kept.
 const MOST_LINES: usize = 400;
@@ -8,16 +15,34 @@ const MOST_LINES: usize = 400;
 /// How much of a message is kept.
 const LONGEST_LINE: usize = 64 * 1024;
 
-/// Collects messages, or drops them.
+/// Reads messages, and remembers what a report may want of them.
 #[derive(Debug, Default)]
 pub(super) struct Trace {
     is_on: bool,
     lines: Vec<String>,
+    deviations: BTreeSet<Deviation>,
+    /// Whether the server may not ask anything of the client now.
+    is_one_way: bool,
+}
+
+/// What is left of a trace at the end.
+#[derive(Debug)]
+pub(super) struct Traced {
+    /// The messages, each one line.
+    pub(super) lines: Vec<String>,
+    /// What was odd about them.
+    pub(super) deviations: BTreeSet<Deviation>,
 }
 
 impl Trace {
     pub(super) fn new(is_on: bool) -> Self {
-        Self { is_on, lines: Vec::new() }
+        Self { is_on, ..Self::default() }
+    }
+
+    /// Tells what is being asked now.
+    pub(super) fn asks(&mut self, call: &Call) {
+        // Before the first list nobody knows which era the server is in.
+        self.is_one_way = call.era == Era::Modern && call.step == Step::ToolsList;
     }
 
     pub(super) fn sent(&mut self, message: &Value) {
@@ -26,6 +51,29 @@ impl Trace {
         }
     }
 
+    /// Reads a line, an event's data or a body.
+    pub(super) fn read(&mut self, text: &[u8]) -> Text {
+        self.received(text);
+        let read = jsonrpc::read(text);
+        if let Text::Messages(messages) = &read {
+            self.deviations.extend(jsonrpc::deviations(text));
+            if self.is_one_way && messages.iter().any(|message| matches!(message, Incoming::Request { .. })) {
+                self.deviations.insert(Deviation::RequestOfServer);
+            }
+        }
+        read
+    }
+
+    /// Whether an answer with this id is the answer to the request `sent`.
+    pub(super) fn is_answer(&mut self, id: &Value, sent: u64) -> bool {
+        let is_answer = jsonrpc::is_id(id, sent);
+        if is_answer && id.as_u64() != Some(sent) {
+            self.deviations.insert(Deviation::IdOfAnotherType);
+        }
+        is_answer
+    }
+
+    /// Remembers text that is no message.
     pub(super) fn received(&mut self, text: &[u8]) {
         if self.is_on {
             // Bounded; what the cut tears is masked with the rest (`redact.rs`).
@@ -33,8 +81,8 @@ impl Trace {
         }
     }
 
-    pub(super) fn into_lines(self) -> Vec<String> {
-        self.lines
+    pub(super) fn end(self) -> Traced {
+        Traced { lines: self.lines, deviations: self.deviations }
     }
 
     fn push(&mut self, arrow: &str, text: &str) {

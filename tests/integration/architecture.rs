@@ -4,26 +4,27 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 /// What each room may use of the others. Whoever is not listed here may use nothing.
-const MAY_USE: [(&str, &[&str]); 21] = [
+const MAY_USE: [(&str, &[&str]); 22] = [
     ("server", &[]),
     ("text", &[]),
     ("exit", &[]),
     ("values", &[]),
     ("environment", &[]),
     ("interrupt", &[]),
-    ("observed", &[]),
+    ("deviation", &[]),
+    ("observed", &["deviation"]),
     ("finding", &["server"]),
     ("json", &["server"]),
     ("error", &["exit", "server", "text"]),
     ("cli", &["values"]),
     ("settings", &["cli", "environment", "error", "values"]),
     ("config", &["environment", "error", "json", "server"]),
-    ("probe", &["error", "interrupt", "observed", "server", "text", "values"]),
+    ("probe", &["deviation", "error", "interrupt", "observed", "server", "text", "values"]),
     ("progress", &["observed", "probe", "server", "text"]),
     ("redact", &["environment", "observed", "server", "text"]),
     ("lens", &["observed", "server"]),
     ("lock", &["error", "json", "server", "text"]),
-    ("compare", &["finding", "lens", "observed", "server", "text"]),
+    ("compare", &["deviation", "finding", "lens", "observed", "server", "text"]),
     ("verdict", &["compare", "exit", "finding", "observed", "server"]),
     ("report", &["compare", "error", "finding", "observed", "server", "settings", "text", "values", "verdict"]),
 ];

@@ -55,6 +55,7 @@ scenarios! {
     error_body = "http-error-body" "60" -> 78;
     batch = "http-batch" "60" -> 78;
     silent = "http-silent" "1" -> 78;
+    modern_headers = "http-modern-headers" "60" -> 0;
     drip = "drip" "1" -> 78;
     huge = "http-huge" "60" -> 78;
     error_list = "error-list" "60" -> 78;

@@ -31,6 +31,9 @@ scenarios! {
     closes_stdout = "closes-stdout" "60" -> 78;
     noise = "noise" "60" -> 0;
     crlf = "crlf" "60" -> 78;
+    batch = "batch" "60" -> 0;
+    not_utf8 = "not-utf8" "60" -> 0;
+    modern_requests = "modern-requests" "60" -> 0;
     bom = "bom" "60" -> 0;
     notifications = "notifications" "60" -> 0;
     ping_during_handshake = "ping-during-handshake" "60" -> 0;
