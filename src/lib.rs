@@ -28,6 +28,7 @@ mod interrupt;
 mod json;
 mod lens;
 mod lock;
+mod network;
 mod observed;
 mod probe;
 mod progress;

@@ -79,7 +79,9 @@ impl Redactor {
         let configured = configured.flat_map(|value| forms(&value, SHORTEST));
         let inherited = environment.iter().filter(|(name, _)| is_credential(name));
         let inherited = inherited.flat_map(|(_, value)| forms(&value, SHORTEST_INHERITED));
-        let mut secrets: Vec<String> = configured.chain(inherited).collect();
+        let in_addresses = environment.iter().filter_map(|(_, value)| password_in(&value).map(str::to_owned));
+        let in_addresses = in_addresses.flat_map(|value| forms(&value, SHORTEST));
+        let mut secrets: Vec<String> = configured.chain(inherited).chain(in_addresses).collect();
         secrets.sort_unstable_by(|a, b| b.len().cmp(&a.len()).then_with(|| a.cmp(b)));
         secrets.dedup();
         Self { secrets }
@@ -148,6 +150,13 @@ impl Redactor {
         let start = (longest..=tail.len()).find(|index| tail.is_char_boundary(*index)).unwrap_or(tail.len());
         &tail[start..]
     }
+}
+
+/// The password in an address (`HTTPS_PROXY` and the like): `http://user:password@host`.
+fn password_in(value: &str) -> Option<&str> {
+    let (_, rest) = value.split_once("://")?;
+    let (user, _) = rest.split(['/', '?', '#']).next()?.rsplit_once('@')?;
+    user.split_once(':').map(|(_, password)| password)
 }
 
 /// Whether a variable of this name holds a credential.

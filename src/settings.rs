@@ -8,6 +8,7 @@ use clap::ColorChoice;
 use crate::cli::{Cli, Command, CommonArgs};
 use crate::environment::Environment;
 use crate::error::Error;
+use crate::network::Network;
 use crate::values::{Format, FormatSpec, Protocol, parse_duration};
 
 /// The name of the lock, beside the nearest configuration.
@@ -32,6 +33,8 @@ pub(crate) struct Settings {
     pub(crate) skipped: Vec<String>,
     /// Servers the run may go on without.
     pub(crate) optional: Vec<String>,
+    /// How remote servers are reached.
+    pub(crate) network: Network,
     /// Which era of the protocol is spoken.
     pub(crate) protocol: Protocol,
     /// Probes at once, when given.
@@ -108,6 +111,7 @@ impl Settings {
             only: servers,
             skipped,
             optional,
+            network: Network::new(environment),
             protocol,
             jobs: jobs.map(usize::from),
             tempfail: cli.lock.tempfail,

@@ -97,6 +97,7 @@ pub(super) fn probe(settings: &Settings, environment: &Environment, servers: &[S
     let limits = Limits {
         timeout: settings.timeout,
         run_end: settings.run_timeout.map(|budget| Instant::now() + budget),
+        network: settings.network.clone(),
         protocol: settings.protocol,
         jobs: settings.jobs,
         transcript: settings.output.verbose > 1,

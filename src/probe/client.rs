@@ -1,5 +1,4 @@
-//! The HTTP clients of a run, built only when a server needs them: one for `http:`, one for `https:`, because loading the root
-//! certificates costs about 15 ms that a local server should not pay.
+//! The HTTP clients of a run, built only when a server needs them: one for what needs TLS, one for what does not.
 //!
 //! They live as long as the process. Dropping a client waits for its threads, and one of them may sit in a name resolution that
 //! nobody can interrupt, far beyond any deadline.
@@ -10,18 +9,24 @@ use reqwest::Url;
 use reqwest::blocking::{Client, ClientBuilder};
 use reqwest::redirect::Policy;
 
+use super::tls;
+use crate::network::Network;
 use crate::observed::{FailureClass, ProbeFailure, Step};
 
 static PLAIN: OnceLock<Result<Client, String>> = OnceLock::new();
 static SECURE: OnceLock<Result<Client, String>> = OnceLock::new();
 
-/// The client for this address.
+/// The client for this address. It goes through the proxy that the environment names for the address, if it names one.
 ///
 /// # Errors
 /// When it cannot be built, for example because no root certificate can be read.
-pub(super) fn for_url(url: &Url) -> Result<&'static Client, ProbeFailure> {
-    let client = if url.scheme() == "https" {
-        SECURE.get_or_init(|| build(builder()))
+pub(super) fn for_url(url: &Url, network: &Network) -> Result<&'static Client, ProbeFailure> {
+    let needs_tls = url.scheme() == "https" || super::connect::proxy_for(url).is_some_and(|proxy| proxy.is_secure());
+    let client = if needs_tls {
+        SECURE.get_or_init(|| {
+            let tls = tls::of(network)?;
+            build(builder().tls_backend_preconfigured((*tls.config).clone()))
+        })
     } else {
         PLAIN.get_or_init(|| build(builder().tls_certs_only([])))
     };

@@ -16,6 +16,7 @@ use super::remote::{CHUNK, EXCERPT, Extra, Remote, media_type};
 use super::session::{Call, Channel};
 use super::sse::{Event, EventBuffer};
 use super::trace::Trace;
+use crate::network::Network;
 use crate::observed::{Era, ProbeFailure, Step};
 use crate::server::RemoteServer;
 
@@ -25,11 +26,21 @@ const MOST_RESUMED: usize = 2;
 /// How often a busy server is asked again.
 const MOST_RETRIES: usize = 3;
 
+/// Whether the server has answered 404 within a session.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Forgotten {
+    Never,
+    Now,
+    Before,
+}
+
 /// A conversation over HTTP.
 pub(super) struct HttpChannel<'a> {
     remote: Remote,
     session: Option<HeaderValue>,
     version: Option<HeaderValue>,
+    /// A new session is asked for once at most.
+    forgotten: Forgotten,
     next_id: u64,
     trace: &'a mut Trace,
 }
@@ -39,9 +50,14 @@ impl<'a> HttpChannel<'a> {
     ///
     /// # Errors
     /// When the address or a header cannot be used.
-    pub(super) fn open(server: &RemoteServer, deadline: Deadline, trace: &'a mut Trace) -> Result<Self, ProbeFailure> {
-        let remote = Remote::open(server, deadline)?;
-        Ok(Self { remote, session: None, version: None, next_id: 1, trace })
+    pub(super) fn open(
+        server: &RemoteServer,
+        network: &Network,
+        deadline: Deadline,
+        trace: &'a mut Trace,
+    ) -> Result<Self, ProbeFailure> {
+        let remote = Remote::open(server, network, deadline)?;
+        Ok(Self { remote, session: None, version: None, forgotten: Forgotten::Never, next_id: 1, trace })
     }
 
     /// Ends the session, if there is one.
@@ -73,6 +89,13 @@ impl<'a> HttpChannel<'a> {
     fn exchange(&mut self, step: Step, era: Era, message: &Value) -> Result<Result<Response, Refusal>, ProbeFailure> {
         let response = self.post(step, era, message)?;
         self.remote.accepted(step, response)
+    }
+
+    fn refused(&mut self, step: Step, refusal: Refusal) -> ProbeFailure {
+        if refusal.status == 404 && self.session.is_some() && self.forgotten == Forgotten::Never {
+            self.forgotten = Forgotten::Now;
+        }
+        refusal.into_failure(step, self.session.is_some())
     }
 
     /// Reads the answer to request `id` from the body.
@@ -209,7 +232,7 @@ impl Channel for HttpChannel<'_> {
                 Some(error) => return Ok(Err(error)),
                 None => return Err(refusal.into_failure(step, false)),
             },
-            (Err(refusal), Era::Legacy) => return Err(refusal.into_failure(step, self.session.is_some())),
+            (Err(refusal), Era::Legacy) => return Err(self.refused(step, refusal)),
         };
         if matches!(response.status(), StatusCode::ACCEPTED | StatusCode::NO_CONTENT) {
             let status = response.status().as_u16();
@@ -227,14 +250,19 @@ impl Channel for HttpChannel<'_> {
 
     fn notify(&mut self, step: Step) -> Result<(), ProbeFailure> {
         let response = self.post(step, Era::Legacy, &jsonrpc::notification(step.as_str()))?;
-        self.remote
-            .accepted(step, response)?
-            .map(drop)
-            .map_err(|refusal| refusal.into_failure(step, self.session.is_some()))
+        self.remote.accepted(step, response)?.map(drop).map_err(|refusal| self.refused(step, refusal))
     }
 
     fn discovers_first(&self) -> bool {
         true
+    }
+
+    fn forgets(&mut self) -> bool {
+        let forgets = self.forgotten == Forgotten::Now;
+        if forgets {
+            (self.forgotten, self.session, self.version) = (Forgotten::Before, None, None);
+        }
+        forgets
     }
 
     fn agreed(&mut self, version: &str) {

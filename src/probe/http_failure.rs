@@ -140,16 +140,10 @@ fn of_chain(step: Step, error: &(dyn Error + 'static)) -> ProbeFailure {
     let chain = chain(error);
     let cause = chain.last().cloned().unwrap_or_default();
     if chain.iter().any(|text| text.contains("dns error")) {
-        return ProbeFailure::new(
-            FailureClass::Dns,
-            Step::Connect,
-            format!("the host name cannot be resolved: {cause}"),
-        )
-        .with_help("check the host name in the url, and this machine's network");
+        return unresolved(&cause);
     }
     if has_tls_error(error) || chain.iter().any(|text| text.contains("tls handshake")) {
-        return ProbeFailure::new(FailureClass::Tls, Step::Connect, "no trusted TLS connection").saying(cause)
-            .with_help("check the certificate (for a private CA name its file in SSL_CERT_FILE), and whether the server speaks https at all");
+        return untrusted(cause);
     }
     if chain.iter().any(|text| text.starts_with("invalid HTTP")) {
         return ProbeFailure::new(FailureClass::Protocol, step, "what listens there does not speak HTTP").saying(cause);
@@ -161,6 +155,71 @@ fn of_chain(step: Step, error: &(dyn Error + 'static)) -> ProbeFailure {
         }
         _ => ProbeFailure::new(FailureClass::Connect, step, "the connection failed").saying(cause),
     }
+}
+
+/// A host name without an address.
+pub(super) fn unresolved(cause: &str) -> ProbeFailure {
+    ProbeFailure::new(FailureClass::Dns, Step::Connect, format!("the host name cannot be resolved: {cause}"))
+        .with_help("check the host name in the url, and this machine's network")
+}
+
+fn untrusted(cause: String) -> ProbeFailure {
+    let mut help = "check the certificate (a private CA: name its file in NODE_EXTRA_CA_CERTS, for the agent's client too), and whether the server speaks https at all".to_owned();
+    for problem in super::tls::problems() {
+        help = format!("{help}; not loaded: {problem}");
+    }
+    ProbeFailure::new(FailureClass::Tls, Step::Connect, "no trusted TLS connection").saying(cause).with_help(help)
+}
+
+/// A proxy that does not let us through.
+pub(super) fn of_proxy(proxy: &str, status: u16) -> ProbeFailure {
+    let message = format!("the proxy {proxy} answered with HTTP {status}, and the server was not reached");
+    let help = match status {
+        407 => "the proxy wants a credential: http://USER:PASSWORD@HOST:PORT in HTTPS_PROXY",
+        _ => "check HTTPS_PROXY, or name the host in NO_PROXY if it is to be reached directly",
+    };
+    let class = if status == 407 { FailureClass::Auth } else { FailureClass::Connect };
+    ProbeFailure::new(class, Step::Connect, message).with_http_status(status).with_help(help)
+}
+
+/// The same failure, met on the way to the server: a proxy stands there.
+pub(super) fn through(proxy: &str, failure: ProbeFailure) -> ProbeFailure {
+    let message = format!("{} (on the way through the proxy {proxy})", failure.message);
+    let help = match failure.class {
+        FailureClass::Dns | FailureClass::Connect => Some(
+            "check HTTPS_PROXY or HTTP_PROXY, or name the server's host in NO_PROXY if it is to be reached directly"
+                .to_owned(),
+        ),
+        _ => failure.help,
+    };
+    ProbeFailure { message, help, ..failure }
+}
+
+/// A connection of our own that failed.
+pub(super) fn of_io(step: Step, deadline: &Deadline, error: &io::Error) -> ProbeFailure {
+    if error.kind() == io::ErrorKind::TimedOut || deadline.remaining().is_none() {
+        let message = format!("{}: no answer to {step}", deadline.gave_up());
+        return ProbeFailure::new(FailureClass::Timeout, step, message);
+    }
+    of_chain(step, error)
+}
+
+/// Whether a proxy wants a credential before it lets us through.
+pub(super) fn is_challenged(error: &(dyn Error + 'static)) -> bool {
+    chain(error).iter().any(|text| text.contains("proxy authorization required"))
+}
+
+/// Whether a connection that stood was broken off, rather than refused or never there.
+pub(super) fn is_reset(error: &(dyn Error + 'static)) -> bool {
+    let kinds = [
+        io::ErrorKind::ConnectionReset,
+        io::ErrorKind::ConnectionAborted,
+        io::ErrorKind::BrokenPipe,
+        io::ErrorKind::UnexpectedEof,
+    ];
+    io_kind(error).is_some_and(|kind| kinds.contains(&kind))
+        // hyper's own words where the other side closed in good order, but too early.
+        || chain(error).iter().any(|text| text.contains("connection closed before message completed"))
 }
 
 /// An error and its causes, outermost first. An error inside an IO error is a cause too, which its `source()` passes over.

@@ -2,7 +2,9 @@
 
 mod child;
 mod client;
+mod connect;
 mod deadline;
+mod duplex;
 mod http;
 mod http_failure;
 mod http_sse;
@@ -14,9 +16,11 @@ mod remote;
 mod session;
 mod sse;
 mod stdio;
+mod tls;
 mod trace;
 mod tree;
 mod wait;
+mod websocket;
 
 use std::time::{Duration, Instant};
 
@@ -28,8 +32,10 @@ use http_sse::SseChannel;
 use session::Session;
 use stdio::StdioChannel;
 use trace::Trace;
+use websocket::WebSocketChannel;
 
 use crate::interrupt::Interrupt;
+use crate::network::Network;
 use crate::observed::{FailureClass, Observation, Outcome, Phases, ProbeFailure, Step, ToolTable};
 use crate::server::{RemoteServer, Server, StdioServer, Transport};
 use crate::values::Protocol;
@@ -57,11 +63,9 @@ fn probe(server: &Server, limits: &Limits, interrupt: &Interrupt) -> Observation
     let trace = Trace::new(limits.transcript);
     match transport {
         Transport::Stdio(stdio) => probe_stdio(stdio, limits.protocol, deadline, interrupt, trace),
-        Transport::Http(remote) => probe_http(remote, limits.protocol, deadline, trace),
-        Transport::Sse(remote) => probe_sse(remote, deadline, trace),
-        Transport::WebSocket(_) => {
-            unsupported("the WebSocket transport (type \"ws\") cannot be probed by this version", began)
-        }
+        Transport::Http(remote) => probe_http(remote, limits, deadline, trace),
+        Transport::Sse(remote) => probe_sse(remote, &limits.network, deadline, trace),
+        Transport::WebSocket(remote) => probe_websocket(remote, &limits.network, deadline, trace),
     }
 }
 
@@ -100,27 +104,41 @@ fn probe_stdio(
     }
 }
 
-fn probe_http(server: &RemoteServer, protocol: Protocol, deadline: Deadline, mut trace: Trace) -> Observation {
+fn probe_http(server: &RemoteServer, limits: &Limits, deadline: Deadline, mut trace: Trace) -> Observation {
     let began = Instant::now();
     let mut session = Session::default();
-    let mut channel = match HttpChannel::open(server, deadline, &mut trace) {
+    let mut channel = match HttpChannel::open(server, &limits.network, deadline, &mut trace) {
         Ok(channel) => channel,
         Err(failure) => return Observation::failed(failure, began.elapsed()),
     };
-    let listed = session.list(&mut channel, protocol);
+    let listed = session.list(&mut channel, limits.protocol);
     let elapsed = began.elapsed();
     channel.close();
-    let listed = listed.map_err(|failure| advise_on_transport(failure, server, deadline));
+    let listed = listed.map_err(|failure| advise_on_transport(failure, server, &limits.network, deadline));
     remotely_observed(listed, elapsed, session, trace)
 }
 
 /// The older transport knows the handshake only.
-fn probe_sse(server: &RemoteServer, deadline: Deadline, mut trace: Trace) -> Observation {
+fn probe_sse(server: &RemoteServer, network: &Network, deadline: Deadline, mut trace: Trace) -> Observation {
     let began = Instant::now();
     let mut session = Session::default();
-    let listed = SseChannel::open(server, deadline, &mut trace)
+    let listed = SseChannel::open(server, network, deadline, &mut trace)
         .and_then(|mut channel| session.list(&mut channel, Protocol::Legacy));
     remotely_observed(listed, began.elapsed(), session, trace)
+}
+
+/// The handshake only, as the client does (`clients.md` 1.6).
+fn probe_websocket(server: &RemoteServer, network: &Network, deadline: Deadline, mut trace: Trace) -> Observation {
+    let began = Instant::now();
+    let mut session = Session::default();
+    let mut channel = match WebSocketChannel::open(server, network, deadline, &mut trace) {
+        Ok(channel) => channel,
+        Err(failure) => return Observation::failed(failure, began.elapsed()),
+    };
+    let listed = session.list(&mut channel, Protocol::Legacy);
+    let elapsed = began.elapsed();
+    channel.close();
+    remotely_observed(listed, elapsed, session, trace)
 }
 
 /// What can be seen of a server that is no child process.
@@ -142,16 +160,15 @@ fn remotely_observed(
     }
 }
 
-fn unsupported(message: &str, began: Instant) -> Observation {
-    let failure = ProbeFailure::new(FailureClass::Unsupported, Step::Connect, message)
-        .with_help("leave the server out with --skip-server NAME until it can be probed");
-    Observation::failed(failure, began.elapsed())
-}
-
 /// An address that knows no POST may be one of the older transport: the client would not try that by itself, but say so.
-fn advise_on_transport(failure: ProbeFailure, server: &RemoteServer, deadline: Deadline) -> ProbeFailure {
+fn advise_on_transport(
+    failure: ProbeFailure,
+    server: &RemoteServer,
+    network: &Network,
+    deadline: Deadline,
+) -> ProbeFailure {
     let is_candidate = failure.step == Step::Initialize && matches!(failure.http_status, Some(400 | 404 | 405));
-    if is_candidate && SseChannel::open(server, deadline.within(GLANCE), &mut Trace::default()).is_ok() {
+    if is_candidate && SseChannel::open(server, network, deadline.within(GLANCE), &mut Trace::default()).is_ok() {
         return failure
             .with_help("this address speaks the older HTTP+SSE transport: set \"type\": \"sse\" in its entry");
     }

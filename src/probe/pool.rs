@@ -15,6 +15,7 @@ use rustix::process::Signal;
 use super::tree;
 use super::wait;
 use crate::interrupt::Interrupt;
+use crate::network::Network;
 use crate::observed::{LeftRunning, Observation};
 use crate::server::{Server, ServerName, Transport};
 use crate::values::Protocol;
@@ -33,6 +34,8 @@ pub(crate) struct Limits {
     pub(crate) timeout: Option<Duration>,
     /// When the whole run ends.
     pub(crate) run_end: Option<Instant>,
+    /// How remote servers are reached.
+    pub(crate) network: Network,
     /// Which era of the protocol is spoken.
     pub(crate) protocol: Protocol,
     /// Probes at once; `None`: 2 x processors for stdio servers, 64 for remote ones.

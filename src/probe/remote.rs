@@ -9,8 +9,10 @@ use reqwest::header::{
 };
 use reqwest::{Method, StatusCode, Url};
 
+use super::connect;
 use super::deadline::Deadline;
 use super::http_failure::{self, Refusal};
+use crate::network::Network;
 use crate::observed::{FailureClass, ProbeFailure, Step};
 use crate::server::RemoteServer;
 
@@ -25,6 +27,16 @@ pub(super) const CHUNK: usize = 16 * 1024;
 /// How much of a body that is no answer is read, to tell what it is.
 pub(super) const EXCERPT: usize = 16 * 1024;
 
+/// A connection that breaks before any answer is tried again after these.
+const AFTER_RESET: [Duration; 2] = [Duration::from_millis(100), Duration::from_millis(400)];
+
+/// A request without an answer.
+struct Unanswered {
+    failure: ProbeFailure,
+    /// Whether the connection broke.
+    is_reset: bool,
+}
+
 /// Headers of one request beside those of the configuration.
 pub(super) type Extra = Vec<(&'static str, HeaderValue)>;
 
@@ -34,6 +46,8 @@ pub(super) struct Remote {
     url: Url,
     headers: HeaderMap,
     deadline: Deadline,
+    /// The proxy on the way, for messages.
+    proxy: Option<String>,
 }
 
 impl Remote {
@@ -41,9 +55,9 @@ impl Remote {
     ///
     /// # Errors
     /// When the address or a header cannot be used.
-    pub(super) fn open(server: &RemoteServer, deadline: Deadline) -> Result<Self, ProbeFailure> {
-        let url = address(server)?;
-        let client = super::client::for_url(&url)?;
+    pub(super) fn open(server: &RemoteServer, network: &Network, deadline: Deadline) -> Result<Self, ProbeFailure> {
+        let url = address(server, &["http", "https"])?;
+        let client = super::client::for_url(&url, network)?;
         let mut headers = HeaderMap::new();
         headers.insert(ACCEPT, HeaderValue::from_static("application/json, text/event-stream"));
         headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
@@ -51,19 +65,21 @@ impl Remote {
             let (name, value) = header(name, value.value.reveal())?;
             headers.insert(name, value);
         }
-        Ok(Self { client, url, headers, deadline })
+        let proxy = connect::proxy_for(&url).map(|proxy| proxy.shown());
+        Ok(Self { client, url, headers, deadline, proxy })
     }
 
     /// The address that a reference leads to, when it stays at this origin: credentials never leave it.
     pub(super) fn at(&self, reference: &str) -> Option<Remote> {
         let url = self.url.join(reference).ok().filter(|url| url.origin() == self.url.origin())?;
-        Some(Self { client: self.client, url, headers: self.headers.clone(), deadline: self.deadline })
+        let (headers, proxy) = (self.headers.clone(), self.proxy.clone());
+        Some(Self { client: self.client, url, headers, deadline: self.deadline, proxy })
     }
 
     /// Posts a body, following redirects that stay at the same origin and keep the method (307, 308).
     pub(super) fn post(&mut self, step: Step, extra: &Extra, body: &str) -> Result<Response, ProbeFailure> {
         for _ in 0..=MOST_REDIRECTS {
-            let response = self.send(step, Method::POST, extra, body)?;
+            let response = self.send(step, &Method::POST, extra, body)?;
             match self.redirect(&response) {
                 Some(target) => self.url = target?,
                 None => return Ok(response),
@@ -76,7 +92,7 @@ impl Remote {
     /// Opens an event stream.
     pub(super) fn get(&self, step: Step, mut extra: Extra) -> Result<Response, ProbeFailure> {
         extra.push(("accept", HeaderValue::from_static("text/event-stream")));
-        self.send(step, Method::GET, &extra, "")
+        self.send(step, &Method::GET, &extra, "")
     }
 
     /// Waits as long as a busy server wants, when that leaves time to ask again. Whether it did.
@@ -97,11 +113,44 @@ impl Remote {
         let _ = request.timeout(timeout.min(CLOSING)).send();
     }
 
-    fn send(&self, step: Step, method: Method, extra: &Extra, body: &str) -> Result<Response, ProbeFailure> {
-        let timeout = self.patience(step).ok_or_else(|| self.timed_out(step))?;
-        let request = self.client.request(method, self.url.clone()).headers(self.headers_with(extra));
+    /// One request. Everything asked here is a read: when the connection breaks before any answer, it is asked again.
+    fn send(&self, step: Step, method: &Method, extra: &Extra, body: &str) -> Result<Response, ProbeFailure> {
+        let mut failure = None;
+        for pause in AFTER_RESET {
+            match self.send_once(step, method, extra, body) {
+                Err(Unanswered { failure: broken, is_reset: true }) => failure = Some(broken),
+                answered => return answered.map_err(|unanswered| unanswered.failure),
+            }
+            if !self.waits(Some(pause)) {
+                break;
+            }
+        }
+        match (self.send_once(step, method, extra, body), failure) {
+            (Err(Unanswered { failure, is_reset: true }), _) => {
+                let message = format!("{}, {} times", failure.message, AFTER_RESET.len() + 1);
+                Err(ProbeFailure { message, ..failure })
+            }
+            // The time was up before the last try: what happened before is the reason.
+            (Err(Unanswered { failure, .. }), Some(broken)) if failure.class == FailureClass::Timeout => Err(broken),
+            (answered, _) => answered.map_err(|unanswered| unanswered.failure),
+        }
+    }
+
+    fn send_once(&self, step: Step, method: &Method, extra: &Extra, body: &str) -> Result<Response, Unanswered> {
+        let timeout =
+            self.patience(step).ok_or_else(|| Unanswered { failure: self.timed_out(step), is_reset: false })?;
+        let request = self.client.request(method.clone(), self.url.clone()).headers(self.headers_with(extra));
         let request = if body.is_empty() { request } else { request.body(body.to_owned()) };
-        request.timeout(timeout).send().map_err(|error| http_failure::of_error(step, &self.deadline, &error))
+        request.timeout(timeout).send().map_err(|error| {
+            let failure = http_failure::of_error(step, &self.deadline, &error);
+            let is_reset = failure.class == FailureClass::Connect && http_failure::is_reset(&error);
+            let failure = match &self.proxy {
+                Some(proxy) if http_failure::is_challenged(&error) => http_failure::of_proxy(proxy, 407),
+                Some(proxy) => http_failure::through(proxy, failure),
+                None => failure,
+            };
+            Unanswered { failure, is_reset }
+        })
     }
 
     fn headers_with(&self, extra: &Extra) -> HeaderMap {
@@ -181,6 +230,9 @@ impl Remote {
         if status.is_success() {
             return Ok(Ok(response));
         }
+        if let Some(proxy) = self.proxy.as_ref().filter(|_| status == StatusCode::PROXY_AUTHENTICATION_REQUIRED) {
+            return Err(http_failure::of_proxy(proxy, status.as_u16()));
+        }
         let header = |name| response.headers().get(name).and_then(|value: &HeaderValue| value.to_str().ok());
         let challenge = header(WWW_AUTHENTICATE).map(str::to_owned);
         let retry_after = header(RETRY_AFTER).map(str::to_owned);
@@ -196,7 +248,11 @@ pub(super) fn media_type(response: &Response) -> String {
     value.split(';').next().unwrap_or_default().trim().to_ascii_lowercase()
 }
 
-fn address(server: &RemoteServer) -> Result<Url, ProbeFailure> {
+/// The address of a server, of one of these schemes.
+///
+/// # Errors
+/// When it is none.
+pub(super) fn address(server: &RemoteServer, schemes: &[&str]) -> Result<Url, ProbeFailure> {
     let unusable = |what: &str| {
         let message = format!("the url {:?} {what}", server.url.written);
         ProbeFailure::new(FailureClass::Unsupported, Step::Connect, message)
@@ -208,12 +264,16 @@ fn address(server: &RemoteServer) -> Result<Url, ProbeFailure> {
     }
     let url = Url::parse(text).map_err(|error| unusable(&format!("is not valid: {error}")))?;
     match url.scheme() {
-        "http" | "https" => Ok(url),
-        scheme => Err(unusable(&format!("has the scheme {scheme:?}, not http or https"))),
+        scheme if schemes.contains(&scheme) => Ok(url),
+        scheme => Err(unusable(&format!("has the scheme {scheme:?}, not {}", schemes.join(" or ")))),
     }
 }
 
-fn header(name: &str, value: &str) -> Result<(HeaderName, HeaderValue), ProbeFailure> {
+/// A header of the configuration.
+///
+/// # Errors
+/// When its name or value can be in no request.
+pub(super) fn header(name: &str, value: &str) -> Result<(HeaderName, HeaderValue), ProbeFailure> {
     let unusable = |what: &str| {
         ProbeFailure::new(FailureClass::Unsupported, Step::Connect, format!("the header {name:?} {what}"))
             .with_help("mend the header in the configuration; the client would fail at it too")

@@ -47,6 +47,11 @@ pub(super) trait Channel {
         false
     }
 
+    /// Whether the server has forgotten the session it gave, and a new one may be asked for: true once.
+    fn forgets(&mut self) -> bool {
+        false
+    }
+
     /// Starts the server anew, where that is possible.
     ///
     /// # Errors
@@ -69,6 +74,14 @@ impl Session {
     /// # Errors
     /// The first thing that went wrong; a part of a list is never returned.
     pub(super) fn list(&mut self, channel: &mut dyn Channel, protocol: Protocol) -> Result<ToolTable, ProbeFailure> {
+        match self.list_once(channel, protocol) {
+            // A session belongs to the older era (2025-11-25, section Session Management, item 4).
+            Err(_) if channel.forgets() => self.list_once(channel, Protocol::Legacy),
+            listed => listed,
+        }
+    }
+
+    fn list_once(&mut self, channel: &mut dyn Channel, protocol: Protocol) -> Result<ToolTable, ProbeFailure> {
         let began = Instant::now();
         let opened = opening::open(channel, protocol);
         self.phases.initialize = Some(began.elapsed());

@@ -12,6 +12,7 @@ use serde_json::Value;
 
 use super::child::{self, ChildGroup, Patience, Pipes};
 use super::deadline::Deadline;
+use super::duplex::{self, Duplex};
 use super::jsonrpc::{self, Incoming, Reply, Text};
 use super::lines::{LONGEST_MESSAGE, LineBuffer, Tail};
 use super::session::{Call, Channel};
@@ -24,8 +25,6 @@ use crate::text;
 
 /// How long a server may take to end by itself after its stdin was closed, when its list is already known.
 const CLOSING: Duration = Duration::from_secs(1);
-/// How long a better answer is waited for after an error that names no request.
-const DOUBT: Duration = Duration::from_millis(500);
 /// How long it may take after SIGTERM.
 const AFTER_TERM: Duration = Duration::from_millis(400);
 /// How long to wait for the exit status of a process that closed its stdout.
@@ -108,37 +107,6 @@ impl<'a> StdioChannel<'a> {
         let patience = Patience { by_itself, after_term: AFTER_TERM };
         let (_, left) = self.child.end(&started, patience, self.interrupt);
         self.left_running.extend(left);
-    }
-
-    fn send(&mut self, message: &Value) {
-        self.trace.sent(message);
-        self.outgoing.extend_from_slice(message.to_string().as_bytes());
-        self.outgoing.push(b'\n');
-    }
-
-    /// Waits for the answer to `id`.
-    fn await_reply(&mut self, step: Step, id: u64) -> Result<Reply, ProbeFailure> {
-        // An error that names no request is believed when nothing better follows.
-        let mut doubtful: Option<(Instant, Reply)> = None;
-        loop {
-            while let Some(messages) = self.next_messages(step)? {
-                for message in messages {
-                    match message {
-                        Incoming::Reply { id: found, reply } if self.trace.is_answer(&found, id) => return Ok(reply),
-                        Incoming::Reply { id: found, reply } if jsonrpc::is_unaddressed(&found, &reply) => {
-                            doubtful.get_or_insert((Instant::now() + DOUBT, reply));
-                        }
-                        Incoming::Request { id, method } => self.send(&jsonrpc::response_to(&id, &method)),
-                        Incoming::Reply { .. } | Incoming::Notification => {}
-                    }
-                }
-            }
-            match doubtful.take_if(|(until, _)| self.pipes.stdout.is_none() || *until <= Instant::now()) {
-                Some((_, reply)) => return Ok(reply),
-                None if self.pipes.stdout.is_none() => return Err(self.ended(step)),
-                None => self.pump(step, doubtful.as_ref().map(|(until, _)| *until))?,
-            }
-        }
     }
 
     /// The messages of the next whole line; `None` when there is no whole line.
@@ -275,18 +243,44 @@ impl<'a> StdioChannel<'a> {
     }
 }
 
+impl Duplex for StdioChannel<'_> {
+    /// Never fails: what cannot be written is seen at the process's end.
+    fn send(&mut self, _: Step, message: &Value) -> Result<(), ProbeFailure> {
+        self.trace.sent(message);
+        self.outgoing.extend_from_slice(message.to_string().as_bytes());
+        self.outgoing.push(b'\n');
+        Ok(())
+    }
+
+    fn receive(&mut self, step: Step, until: Option<Instant>) -> Result<Option<Vec<Incoming>>, ProbeFailure> {
+        loop {
+            if let Some(messages) = self.next_messages(step)? {
+                return Ok(Some(messages));
+            }
+            if self.pipes.stdout.is_none() {
+                return Err(self.ended(step));
+            }
+            self.pump(step, until)?;
+            if until.is_some_and(|until| until <= Instant::now()) {
+                return Ok(None);
+            }
+        }
+    }
+
+    fn trace(&mut self) -> &mut Trace {
+        self.trace
+    }
+}
+
 impl Channel for StdioChannel<'_> {
     fn request(&mut self, call: &Call) -> Result<Reply, ProbeFailure> {
         let id = self.next_id;
         self.next_id += 1;
-        self.trace.asks(call);
-        self.send(&jsonrpc::request(id, call.step.as_str(), call.params.as_ref()));
-        self.await_reply(call.step, id)
+        duplex::ask(self, call, id)
     }
 
     fn notify(&mut self, step: Step) -> Result<(), ProbeFailure> {
-        self.send(&jsonrpc::notification(step.as_str()));
-        Ok(())
+        self.send(step, &jsonrpc::notification(step.as_str()))
     }
 
     fn restart(&mut self) -> Result<(), ProbeFailure> {

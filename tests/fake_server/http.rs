@@ -12,6 +12,7 @@ use serde_json::{Value, json};
 use crate::engine::{Engine, Flow};
 use crate::http_answer::{Answer, SESSION};
 use crate::script::Script;
+use crate::websocket;
 
 /// What all connections share.
 #[derive(Clone)]
@@ -75,6 +76,10 @@ impl Server {
         while let Some(request) = read(&mut reader)? {
             let Request { method, path, headers, body } = &request;
             crate::log(&json!({ "http": { "method": method, "path": path, "headers": headers, "body": body } }));
+            if let Some(key) = headers.get("sec-websocket-key").filter(|_| !self.engine.has_rule("http:GET")) {
+                let protocol = headers.get("sec-websocket-protocol");
+                return websocket::serve(&mut self.engine, stream.try_clone()?, key, protocol).map(drop);
+            }
             let mut answer =
                 Answer::new(stream.try_clone()?, headers.clone(), self.engine.http().sse, Arc::clone(&self.answered));
             match self.answer(&request, &mut answer)? {

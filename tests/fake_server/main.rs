@@ -9,6 +9,7 @@ mod http_answer;
 mod process;
 mod script;
 mod stdio;
+mod websocket;
 
 use std::io::Write as _;
 use std::process::ExitCode;

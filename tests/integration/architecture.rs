@@ -4,22 +4,23 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 /// What each room may use of the others. Whoever is not listed here may use nothing.
-const MAY_USE: [(&str, &[&str]); 22] = [
+const MAY_USE: [(&str, &[&str]); 23] = [
     ("server", &[]),
     ("text", &[]),
     ("exit", &[]),
     ("values", &[]),
     ("environment", &[]),
     ("interrupt", &[]),
+    ("network", &["environment"]),
     ("deviation", &[]),
     ("observed", &["deviation"]),
     ("finding", &["server"]),
     ("json", &["server"]),
     ("error", &["exit", "server", "text"]),
     ("cli", &["values"]),
-    ("settings", &["cli", "environment", "error", "values"]),
+    ("settings", &["cli", "environment", "error", "network", "values"]),
     ("config", &["environment", "error", "json", "server"]),
-    ("probe", &["deviation", "error", "interrupt", "observed", "server", "text", "values"]),
+    ("probe", &["deviation", "error", "interrupt", "network", "observed", "server", "text", "values"]),
     ("progress", &["observed", "probe", "server", "text"]),
     ("redact", &["environment", "observed", "server", "text"]),
     ("lens", &["observed", "server"]),

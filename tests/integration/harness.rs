@@ -205,6 +205,22 @@ pub(crate) fn eventually(what: &str, mut is_true: impl FnMut() -> bool) {
     }
 }
 
+/// One test a scenario: `run` plays it with a budget of so many seconds, and the whole run is compared with its snapshot. Scenarios that
+/// end by themselves have more time than any machine needs; the others never end, and get a short budget.
+macro_rules! scenarios {
+    ($prefix:literal, $run:path; $($test:ident = $name:literal $timeout:literal -> $code:literal;)*) => {
+        $(
+            #[test]
+            fn $test() {
+                let run = $run($name, $timeout).expect($code);
+                $crate::harness::snapshot(concat!($prefix, $name), &run);
+            }
+        )*
+    };
+}
+
+pub(crate) use scenarios;
+
 /// Compares a run with `testdata/expected/NAME.snap`, times and process numbers left out.
 pub(crate) fn snapshot(name: &str, run: &Run) {
     let mut settings = insta::Settings::clone_current();

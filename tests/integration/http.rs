@@ -2,28 +2,19 @@
 
 use serde_json::json;
 
-use crate::harness::{HttpServer, Project, Run, snapshot};
+use crate::harness::{HttpServer, Project, Run, scenarios};
 
 fn project(server: &HttpServer, tools: &[&str]) -> Project {
     let entry = json!({ "type": "http", "url": "http://127.0.0.1:${PORT}/mcp" });
     Project::with(&[("s", entry)]).locked(tools).env("PORT", &server.port.to_string())
 }
 
-macro_rules! scenarios {
-    ($($test:ident = $name:literal $timeout:literal -> $code:literal;)*) => {
-        $(
-            #[test]
-            fn $test() {
-                let server = HttpServer::start($name);
-                let run = project(&server, &["alpha", "beta", "gamma"]).run(&["-t", $timeout]);
-                assert_eq!(run.code, $code, "{run}");
-                snapshot(concat!("http-", $name), &run);
-            }
-        )*
-    };
+fn play(name: &str, timeout: &str) -> Run {
+    let server = HttpServer::start(name);
+    project(&server, &["alpha", "beta", "gamma"]).run(&["-t", timeout])
 }
 
-scenarios! {
+scenarios! { "http-", play;
     healthy = "healthy" "60" -> 0;
     empty = "empty" "60" -> 78;
     pages = "pages" "60" -> 0;
@@ -47,6 +38,8 @@ scenarios! {
     sse_requests = "http-sse-requests" "60" -> 0;
     session = "http-session" "60" -> 0;
     session_lost = "http-session-lost" "60" -> 78;
+    session_renewed = "http-session-renewed" "60" -> 0;
+    reset_once = "http-reset-once" "60" -> 0;
     redirect = "http-redirect" "60" -> 0;
     redirect_loop = "http-redirect-loop" "60" -> 78;
     redirect_foreign = "http-redirect-foreign" "60" -> 78;
@@ -81,33 +74,58 @@ scenarios! {
     no_version = "no-version" "60" -> 78;
 }
 
-macro_rules! sse_scenarios {
-    ($($test:ident = $name:literal $timeout:literal -> $code:literal;)*) => {
-        mod sse_transport {
-            use super::*;
-            $(
-                #[test]
-                fn $test() {
-                    let server = HttpServer::start($name);
-                    let entry = json!({ "type": "sse", "url": "http://127.0.0.1:${PORT}/sse" });
-                    let project = Project::with(&[("s", entry)]).locked(&["alpha", "beta", "gamma"]);
-                    let run = project.env("PORT", &server.port.to_string()).run(&["-t", $timeout]);
-                    assert_eq!(run.code, $code, "{run}");
-                    snapshot(concat!("sse-", $name), &run);
-                }
-            )*
-        }
-    };
+/// HTTP+SSE of 2024-11-05.
+mod sse_transport {
+    use super::{HttpServer, Run, over};
+    use crate::harness::scenarios;
+
+    fn play(name: &str, timeout: &str) -> Run {
+        over("sse", &HttpServer::start(name), timeout)
+    }
+
+    scenarios! { "sse-", play;
+        healthy = "sse" "60" -> 0;
+        requests = "sse-requests" "60" -> 0;
+        foreign = "sse-foreign" "60" -> 78;
+        silent = "sse-silent" "1" -> 78;
+        dropped = "sse-drop" "60" -> 78;
+        error = "sse-error" "60" -> 78;
+        no_stream = "healthy" "60" -> 78;
+        unaddressed = "sse-unaddressed" "60" -> 0;
+    }
 }
 
-sse_scenarios! {
-    healthy = "sse" "60" -> 0;
-    requests = "sse-requests" "60" -> 0;
-    foreign = "sse-foreign" "60" -> 78;
-    silent = "sse-silent" "1" -> 78;
-    dropped = "sse-drop" "60" -> 78;
-    error = "sse-error" "60" -> 78;
-    no_stream = "healthy" "60" -> 78;
+/// A WebSocket.
+mod websocket {
+    use super::{HttpServer, Run, over};
+    use crate::harness::scenarios;
+
+    fn play(name: &str, timeout: &str) -> Run {
+        over("ws", &HttpServer::start(name), timeout)
+    }
+
+    scenarios! { "ws-", play;
+        healthy = "healthy" "60" -> 0;
+        empty = "empty" "60" -> 78;
+        pages = "pages" "60" -> 0;
+        server_requests = "server-requests" "60" -> 0;
+        noise = "ws-noise" "60" -> 0;
+        error_list = "error-list" "60" -> 78;
+        error_without_id = "error-null-id" "60" -> 78;
+        silent = "silent-start" "0.5" -> 78;
+        closed = "ws-closed" "60" -> 78;
+        declined = "ws-declined" "60" -> 78;
+        no_websocket = "ws-no-websocket" "60" -> 78;
+        huge = "ws-huge" "60" -> 78;
+    }
+}
+
+/// A project whose one server is reached in this way.
+fn over(kind: &str, server: &HttpServer, timeout: &str) -> Run {
+    let scheme = if kind == "ws" { "ws" } else { "http" };
+    let entry = json!({ "type": kind, "url": format!("{scheme}://127.0.0.1:${{PORT}}/{kind}") });
+    let project = Project::with(&[("s", entry)]).locked(&["alpha", "beta", "gamma"]);
+    project.env("PORT", &server.port.to_string()).run(&["-t", timeout])
 }
 
 #[test]

@@ -14,6 +14,8 @@ mod harness;
 mod http;
 mod hygiene;
 mod lock;
+mod network;
 mod origin;
+mod relay;
 mod report;
 mod stdio;

@@ -1,0 +1,110 @@
+#!/usr/bin/env python3
+"""Compares what mcp-preflight says Claude Code would offer its model with what Claude Code really offers, scenario by scenario.
+
+    testdata/clients/compare_claude.py CLAUDE [SCENARIO ...]
+
+CLAUDE is the client's own program (npm: @anthropic-ai/claude-code, or its package for the platform). Nothing but loopback is reached: the
+model's address is one where nobody listens, and the tools are read from the first event, which comes before any model is asked.
+Builds wanted before: cargo build --examples && cargo build. Every process is given a time limit. Exit 1 on a difference.
+"""
+import json, os, pathlib, subprocess, sys, tempfile, threading
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+TARGET = pathlib.Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target")) / "debug"
+PREFLIGHT, FAKE = TARGET / "mcp-preflight", TARGET / "examples/fake-server"
+SCENARIOS = ROOT / "testdata/scenario"
+# Behaviour in time (a hang, a flood, a server that dies by itself later) is compared by the tests of each; here only lists are.
+LIMIT = 40
+
+
+def transports(name, script):
+    """Where a scenario makes sense."""
+    if name.startswith("sse"):
+        return ["sse"]
+    text = json.dumps(script["rules"]) if "rules" in script else ""
+    if name.startswith(("http", "gateway")) or '"respond"' in text:
+        return ["http"]
+    return ["stdio"]
+
+
+class Http:
+    """A scenario served over HTTP."""
+
+    def __init__(self, path):
+        self.process = subprocess.Popen([FAKE, "http", path], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        self.port = int(self.process.stdout.readline().strip().rsplit(":", 1)[1])
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.process.kill()
+        self.process.wait()
+
+
+def offered_by_claude(claude, folder, config):
+    env = {
+        "PATH": os.environ["PATH"], "HOME": str(folder), "ANTHROPIC_API_KEY": "none", "ANTHROPIC_BASE_URL": "http://127.0.0.1:9",
+        "DISABLE_TELEMETRY": "1", "DISABLE_AUTOUPDATER": "1", "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1", "MCP_TIMEOUT": "8000",
+    }
+    command = [claude, "-p", "hi", "--output-format", "stream-json", "--verbose", "--max-turns", "1", "--mcp-config", str(config), "--strict-mcp-config"]
+    child = subprocess.Popen(command, cwd=folder, env=env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+    timer = threading.Timer(LIMIT, child.kill)
+    timer.start()
+    try:
+        for line in child.stdout:
+            event = json.loads(line)
+            if event.get("type") == "system" and event.get("subtype") == "init":
+                status = {server["name"]: server["status"] for server in event["mcp_servers"]}
+                return sorted(tool for tool in event["tools"] if tool.startswith("mcp__")), status
+        return None, {}
+    finally:
+        timer.cancel()
+        child.kill()
+        child.wait()
+
+
+def offered_by_preflight(folder, config):
+    env = {"PATH": os.environ["PATH"], "HOME": str(folder)}
+    run = subprocess.run([PREFLIGHT, "tools", "-c", config, "-t", "8", "--format", "json"], cwd=folder, env=env, capture_output=True, text=True, timeout=LIMIT)
+    report = json.loads(run.stdout)
+    server = report["servers"][0]
+    return sorted(server["offered"]), server.get("failure")
+
+
+def main():
+    claude, wanted = sys.argv[1], set(sys.argv[2:])
+    differences = 0
+    for path in sorted(SCENARIOS.glob("*.json")):
+        if wanted and path.stem not in wanted:
+            continue
+        script = json.loads(path.read_text())
+        for transport in transports(path.stem, script):
+            with tempfile.TemporaryDirectory() as folder:
+                folder = pathlib.Path(folder)
+                config = folder / "servers.json"
+                if transport == "stdio":
+                    entry = {"command": str(FAKE), "args": ["stdio", str(path)]}
+                    config.write_text(json.dumps({"mcpServers": {"s": entry}}))
+                    ours, failure = offered_by_preflight(folder, config)
+                    theirs, status = offered_by_claude(claude, folder, config)
+                else:
+                    url = "/sse" if transport == "sse" else "/mcp"
+                    asked = []
+                    # A server each: some count what they were asked.
+                    for ask in (offered_by_preflight, lambda *where: offered_by_claude(claude, *where)):
+                        with Http(path) as server:
+                            entry = {"type": transport, "url": f"http://127.0.0.1:{server.port}{url}"}
+                            config.write_text(json.dumps({"mcpServers": {"s": entry}}))
+                            asked.append(ask(folder, config))
+                    (ours, failure), (theirs, status) = asked
+            same = ours == (theirs or [])
+            differences += not same
+            said = "" if failure is None else f" ({failure['class']} at {failure['step']})"
+            print(f"{'same' if same else 'DIFFERENT'}\t{path.stem}\t{transport}\t{len(ours)}{said}\t{'no event' if theirs is None else len(theirs)} {status.get('s', '')}", flush=True)
+            if not same:
+                print(f"\tours   {ours}\n\ttheirs {theirs}")
+    sys.exit(1 if differences else 0)
+
+
+main()
