@@ -4,15 +4,24 @@
 /// How many tools a sentence names.
 const NAMED: usize = 4;
 
+/// What carries a message.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Carrier {
+    /// A line, an event or a frame.
+    Stream,
+    /// The body of an HTTP answer, which is read by other means than the rest.
+    Body,
+}
+
 /// Something a server does that the protocol does not allow, or that some client cannot read.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Deviation {
     /// A message begins with a byte order mark.
-    ByteOrderMark,
+    ByteOrderMark(Carrier),
     /// A message holds bytes that are no UTF-8.
     NotUtf8,
     /// Messages come in an array.
-    Batch,
+    Batch(Carrier),
     /// An answer repeats the request's id as a string or a float.
     IdOfAnotherType,
     /// The server asks something of the client in an era without such requests.
@@ -37,9 +46,9 @@ impl Deviation {
     /// What the server does, as the end of a sentence that begins with "the server".
     pub(crate) fn what(&self) -> String {
         match self {
-            Self::ByteOrderMark => "begins a message with a byte order mark".to_owned(),
+            Self::ByteOrderMark(_) => "begins a message with a byte order mark".to_owned(),
             Self::NotUtf8 => "sends bytes that are no UTF-8".to_owned(),
-            Self::Batch => "sends its messages in an array (a batch)".to_owned(),
+            Self::Batch(_) => "sends its messages in an array (a batch)".to_owned(),
             Self::IdOfAnotherType => "answers with an id of another type than the request's".to_owned(),
             Self::RequestOfServer => {
                 "sends requests of its own, which 2026-07-28 does not allow (server to client)".to_owned()
@@ -62,9 +71,9 @@ impl Deviation {
     /// What that means for clients, with the source of the rule.
     pub(crate) fn effect(&self) -> &'static str {
         match self {
-            Self::ByteOrderMark => "RFC 8259 section 8.1 forbids it; a parser may refuse the message",
+            Self::ByteOrderMark(_) => "RFC 8259 section 8.1 forbids it; a parser may refuse the message",
             Self::NotUtf8 => "RFC 8259 section 8.1 demands UTF-8; a client may drop the message",
-            Self::Batch => {
+            Self::Batch(_) => {
                 "the protocol has no batches since 2025-06-18; the SDKs for TypeScript 2.4.0, Python 2.3.0 and Rust 3.11.0 read none over pipes"
             }
             Self::IdOfAnotherType => {

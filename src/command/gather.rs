@@ -16,7 +16,7 @@ use crate::observed::{LeftRunning, Observation};
 use crate::probe::{Limits, probe_all};
 use crate::progress::Progress;
 use crate::redact::Redactor;
-use crate::server::{Server, ServerName};
+use crate::server::{Server, ServerName, Transport};
 use crate::settings::{LOCK_NAME, Settings};
 use crate::verdict::{self, ServerVerdict, Verdict};
 
@@ -137,7 +137,7 @@ pub(super) fn judge(
         };
         let mut comparison = compare(&subject, purpose);
         findings.append(&mut comparison.findings);
-        let transport = entry.and_then(|entry| entry.transport.as_ref().ok()).map(crate::server::Transport::label);
+        let transport = entry.and_then(|entry| entry.transport.as_ref().ok()).map(Transport::label);
         let observation = observations.remove(&name);
         servers.push(ServerVerdict { name, transport, observation, comparison });
     }
@@ -167,7 +167,14 @@ fn offers(servers: &[Server], observations: &BTreeMap<ServerName, Observation>) 
         .filter_map(|server| {
             let observation = observations.get(&server.name)?;
             let (table, identity) = (observation.table()?, observation.identity.as_ref()?);
-            Some(Listed { server: &server.name, table, era: identity.era, version: &identity.protocol_version })
+            Some(Listed {
+                server: &server.name,
+                table,
+                era: identity.era,
+                version: &identity.protocol_version,
+                is_streamable_http: matches!(server.transport, Ok(Transport::Http(_))),
+                deviations: &observation.deviations,
+            })
         })
         .collect();
     let names = listed.iter().map(|listed| listed.server.clone());

@@ -1,12 +1,11 @@
 //! What a stricter client would stumble over in a table.
 
-use std::collections::{BTreeMap, BTreeSet};
-
-use serde_json::Value;
+use std::collections::BTreeMap;
 
 use super::Subject;
 use crate::deviation::Deviation;
 use crate::finding::{Code, Finding};
+use crate::lens::{Unusable, annotation};
 use crate::observed::{Era, Observation, Tool, ToolTable};
 use crate::server::Transport;
 
@@ -25,11 +24,16 @@ pub(super) fn findings(subject: &Subject<'_>, observation: &Observation) -> Vec<
         let is_modern = observation.identity.as_ref().is_some_and(|identity| identity.era == Era::Modern);
         let is_http = subject.entry.is_some_and(|entry| matches!(entry.transport, Ok(Transport::Http(_))));
         if is_modern && is_http {
-            found.extend(of_header_annotations(table));
+            found.extend(of_header_annotations(table, &subject.offer.unusable));
         }
     }
+    let is_said = |deviation: &Deviation| {
+        let what = deviation.what();
+        subject.offer.unusable.iter().any(|unusable| unusable.reason.contains(&what))
+    };
     found
         .into_iter()
+        .filter(|deviation| !is_said(deviation))
         .map(|deviation| {
             Finding::new(Code::ProtocolDeviation, format!("the server {}", deviation.what()))
                 .note(deviation.effect())
@@ -73,95 +77,20 @@ fn is_plain(name: &str) -> bool {
         && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_.-".contains(&byte))
 }
 
-fn of_header_annotations(table: &ToolTable) -> Option<Deviation> {
-    let fault = |tool: &Tool| Some((tool.name.clone(), header_fault(&tool.definition["inputSchema"])?));
+fn of_header_annotations(table: &ToolTable, unusable: &[Unusable]) -> Option<Deviation> {
+    let fault = |tool: &Tool| {
+        let is_said = unusable.iter().any(|unusable| unusable.tool == tool.name);
+        let fault = annotation::faults(&tool.definition["inputSchema"]).into_iter().next().filter(|_| !is_said)?;
+        Some((tool.name.clone(), fault.to_string()))
+    };
     let mut faults: Vec<(String, String)> = table.tools.iter().filter_map(fault).collect();
     faults.sort_unstable();
     (!faults.is_empty()).then_some(Deviation::HeaderAnnotations(faults))
 }
 
-/// What is wrong with the `x-mcp-header` annotations of a schema (2026-07-28, `server/tools.mdx`): each is a token of RFC 9110,
-/// unique but for case, on a string, an integer or a boolean that only `properties` lead to.
-fn header_fault(schema: &Value) -> Option<String> {
-    annotation_fault(schema, true, &mut BTreeSet::new())
-}
-
-fn annotation_fault(schema: &Value, is_reachable: bool, seen: &mut BTreeSet<String>) -> Option<String> {
-    match schema {
-        Value::Array(schemas) => schemas.iter().find_map(|schema| annotation_fault(schema, false, seen)),
-        Value::Object(keys) => keys.iter().find_map(|(key, value)| match key.as_str() {
-            "x-mcp-header" => own_fault(schema, value, is_reachable, seen),
-            "properties" => value.as_object()?.values().find_map(|schema| annotation_fault(schema, is_reachable, seen)),
-            // These hold schemas by name, and values that are no schemas.
-            "$defs" | "definitions" | "patternProperties" | "dependentSchemas" => {
-                value.as_object()?.values().find_map(|schema| annotation_fault(schema, false, seen))
-            }
-            "const" | "default" | "enum" | "examples" | "required" => None,
-            _ => annotation_fault(value, false, seen),
-        }),
-        _ => None,
-    }
-}
-
-fn own_fault(schema: &Value, header: &Value, is_reachable: bool, seen: &mut BTreeSet<String>) -> Option<String> {
-    let Some(name) = header.as_str() else { return Some("it is no string".to_owned()) };
-    if name.is_empty() {
-        return Some("it is empty".to_owned());
-    }
-    if !name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte)) {
-        return Some(format!("{name:?} is no token"));
-    }
-    if !is_reachable {
-        return Some(format!("{name:?} stands where other keys than properties lead"));
-    }
-    if !["string", "integer", "boolean"].iter().any(|kind| schema["type"] == *kind) {
-        return Some(format!("{name:?} is on no string, integer or boolean"));
-    }
-    (!seen.insert(name.to_ascii_lowercase())).then(|| format!("{name:?} comes twice"))
-}
-
 #[cfg(test)]
 mod tests {
-    use serde_json::{Value, json};
-
-    use super::{header_fault, is_plain};
-
-    fn of(properties: &Value) -> Option<String> {
-        header_fault(&json!({ "type": "object", "properties": properties }))
-    }
-
-    #[test]
-    fn header_annotations_are_judged_as_the_protocol_says() {
-        let string = |header: Value| json!({ "type": "string", "x-mcp-header": header });
-        assert_eq!(
-            of(
-                &json!({ "a": string(json!("Region")), "b": { "type": "object", "properties": { "c": string(json!("Zone")) } } })
-            ),
-            None
-        );
-        // A property of that name is no annotation, nor is what stands in a value.
-        assert_eq!(of(&json!({ "x-mcp-header": { "type": "string", "default": { "x-mcp-header": "" } } })), None);
-        let faults = [
-            (json!({ "a": string(json!("")) }), "it is empty"),
-            (json!({ "a": string(json!(7)) }), "it is no string"),
-            (json!({ "a": string(json!("a b")) }), "\"a b\" is no token"),
-            (json!({ "a": string(json!("A")), "b": string(json!("a")) }), "\"a\" comes twice"),
-            (json!({ "a": { "type": "number", "x-mcp-header": "A" } }), "\"A\" is on no string, integer or boolean"),
-            (
-                json!({ "a": { "type": "array", "items": string(json!("A")) } }),
-                "\"A\" stands where other keys than properties lead",
-            ),
-            (
-                json!({ "a": { "anyOf": [{ "properties": { "b": string(json!("A")) } }] } }),
-                "\"A\" stands where other keys than properties lead",
-            ),
-        ];
-        for (properties, fault) in faults {
-            assert_eq!(of(&properties).as_deref(), Some(fault), "{properties}");
-        }
-        assert!(header_fault(&json!({ "type": "object", "x-mcp-header": "A" })).is_some());
-        assert!(header_fault(&json!({ "$defs": { "d": { "type": "string", "x-mcp-header": "A" } } })).is_some());
-    }
+    use super::is_plain;
 
     #[test]
     fn plain_names_are_those_of_the_protocol() {

@@ -4,8 +4,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 
-use super::{Listed, Offer, Unusable};
-use crate::observed::{Era, Tool, ToolTable};
+use super::annotation::{self, Fault};
+use super::{Listed, Offer, Unusable, name};
+use crate::deviation::{Carrier, Deviation};
+use crate::observed::{Era, Tool};
 use crate::server::ServerName;
 
 /// Later pages are lost without a word (1.7).
@@ -22,12 +24,12 @@ const NAMED: usize = 4;
 pub(super) fn offers(names: &[&ServerName], tables: &[Listed<'_>]) -> Vec<Offer> {
     let mut by_prefix: BTreeMap<String, Vec<&str>> = BTreeMap::new();
     for name in names {
-        by_prefix.entry(normalized(name.as_str())).or_default().push(name.as_str());
+        by_prefix.entry(name::of_server(name.as_str())).or_default().push(name.as_str());
     }
     tables
         .iter()
         .map(|listed| {
-            let prefix = normalized(listed.server.as_str());
+            let prefix = name::of_server(listed.server.as_str());
             let namesakes = by_prefix.get(&prefix).map(Vec::as_slice).unwrap_or_default();
             offer(listed, &prefix, namesakes)
         })
@@ -37,23 +39,27 @@ pub(super) fn offers(names: &[&ServerName], tables: &[Listed<'_>]) -> Vec<Offer>
 fn offer(listed: &Listed<'_>, prefix: &str, namesakes: &[&str]) -> Offer {
     let is_refused = listed.era == Era::Legacy && !ACCEPTED_VERSIONS.contains(&listed.version);
     let refused_version = is_refused.then(|| listed.version.to_owned());
-    if let Some(reason) = whole_list_reason(listed.table, prefix, namesakes) {
+    if let Some(reason) = whole_list_reason(listed, prefix, namesakes) {
         let drop_all = |tool: &Tool| Unusable { tool: tool.name.clone(), reason: reason.clone() };
         let unusable = listed.table.tools.iter().map(drop_all).collect();
         return Offer { unusable, refused_version, ..Offer::default() };
     }
     let mut by_name: BTreeMap<String, BTreeSet<&str>> = BTreeMap::new();
     for tool in &listed.table.tools {
-        by_name.entry(normalized(&tool.name)).or_default().insert(&tool.name);
+        by_name.entry(name::full(prefix, &tool.name)).or_default().insert(&tool.name);
     }
     let mut offer = Offer::default();
     for tool in &listed.table.tools {
-        let name = normalized(&tool.name);
-        let full = format!("mcp__{prefix}__{name}");
-        match reason(listed.table, tool, &full, by_name.get(&name)) {
-            Some(reason) => offer.unusable.push(Unusable { tool: tool.name.clone(), reason }),
-            None => offer.offered.push(full),
+        let full = name::full(prefix, &tool.name);
+        if let Some(reason) = reason(listed, tool, &full) {
+            offer.unusable.push(Unusable { tool: tool.name.clone(), reason });
+            continue;
         }
+        if let Some(reason) = collision(&full, by_name.get(&full)) {
+            offer.unusable.push(Unusable { tool: tool.name.clone(), reason });
+        }
+        // One of those that collide has the name.
+        offer.offered.push(full);
     }
     offer.offered.sort_unstable();
     offer.offered.dedup();
@@ -72,13 +78,12 @@ fn quoted<'a>(names: impl ExactSizeIterator<Item = &'a str>) -> String {
     if more == 0 { shown } else { format!("{shown} and {more} more") }
 }
 
-/// `mcp__<server>__<tool>` is made of both names with everything but letters, digits, `_` and `-` replaced by `_`.
-fn normalized(name: &str) -> String {
-    name.chars().map(|c| if c.is_ascii_alphanumeric() || matches!(c, '_' | '-') { c } else { '_' }).collect()
-}
-
 /// Why the client would offer nothing of this table.
-fn whole_list_reason(table: &ToolTable, prefix: &str, namesakes: &[&str]) -> Option<String> {
+fn whole_list_reason(listed: &Listed<'_>, prefix: &str, namesakes: &[&str]) -> Option<String> {
+    let table = listed.table;
+    if let Some(deviation) = listed.deviations.iter().find(|deviation| is_unreadable(deviation)) {
+        return Some(format!("the server {}, which the client does not read", deviation.what()));
+    }
     if !table.declares_tools {
         return Some(
             "the server does not declare the capability \"tools\", so that the client does not ask".to_owned(),
@@ -145,7 +150,8 @@ fn is_annotations(annotations: &Value) -> bool {
 }
 
 /// Why the client would not offer this one tool.
-fn reason(table: &ToolTable, tool: &Tool, full: &str, sharing: Option<&BTreeSet<&str>>) -> Option<String> {
+fn reason(listed: &Listed<'_>, tool: &Tool, full: &str) -> Option<String> {
+    let table = listed.table;
     if tool.page >= MOST_PAGES {
         return Some(format!("stands on page {}, and the client stops after page {MOST_PAGES}", tool.page + 1));
     }
@@ -156,6 +162,21 @@ fn reason(table: &ToolTable, tool: &Tool, full: &str, sharing: Option<&BTreeSet<
     if length > LONGEST_NAME {
         return Some(format!("its full name has {length} characters, and the client drops it above {LONGEST_NAME}"));
     }
+    if listed.is_streamable_http && listed.era == Era::Modern {
+        let faults = annotation::faults(&tool.definition["inputSchema"]);
+        let fault = faults.iter().find(|fault| !matches!(fault, Fault::Number(_)))?;
+        return Some(format!("its x-mcp-header annotations are not valid ({fault})"));
+    }
+    None
+}
+
+/// Messages that the client's JSON parser, or its schema of a message, refuses (tried on 2.1.332; a body over HTTP is read by other means).
+fn is_unreadable(deviation: &Deviation) -> bool {
+    matches!(deviation, Deviation::Batch(Carrier::Stream) | Deviation::ByteOrderMark(Carrier::Stream))
+}
+
+/// Why a name is lost to another tool.
+fn collision(full: &str, sharing: Option<&BTreeSet<&str>>) -> Option<String> {
     let sharing = sharing.filter(|sharing| sharing.len() > 1)?;
     let names = quoted(sharing.iter().copied());
     Some(format!("{names} all become {full}, and the client keeps only one of them"))
@@ -163,9 +184,12 @@ fn reason(table: &ToolTable, tool: &Tool, full: &str, sharing: Option<&BTreeSet<
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+
     use serde_json::{Value, json};
 
     use super::offers;
+    use crate::deviation::{Carrier, Deviation};
     use crate::lens::{Listed, Offer};
     use crate::observed::{Era, Tool, ToolTable};
     use crate::server::ServerName;
@@ -179,9 +203,14 @@ mod tests {
         ToolTable { tools, pages: 1, declares_tools: true, ..ToolTable::default() }
     }
 
+    fn listed<'a>(server: &'a ServerName, table: &'a ToolTable) -> Listed<'a> {
+        static NONE: BTreeSet<Deviation> = BTreeSet::new();
+        Listed { server, table, era: Era::Legacy, version: "2025-11-25", is_streamable_http: false, deviations: &NONE }
+    }
+
     fn offer(server: &str, table: &ToolTable) -> Offer {
         let server = ServerName::new(server);
-        offers(&[&server], &[Listed { server: &server, table, era: Era::Legacy, version: "2025-11-25" }]).remove(0)
+        offers(&[&server], &[listed(&server, table)]).remove(0)
     }
 
     #[test]
@@ -232,7 +261,7 @@ mod tests {
         let late = Tool { page: 20, ..tool("late") };
         let long = tool(&"x".repeat(121));
         let found = offer("s", &table(vec![tool("a.b"), tool("a/b"), tool("fine"), tool("fine"), late, long]));
-        assert_eq!(found.offered, ["mcp__s__fine"]);
+        assert_eq!(found.offered, ["mcp__s__a_b", "mcp__s__fine"]);
         let reasons: Vec<&str> = found.unusable.iter().map(|unusable| unusable.reason.as_str()).collect();
         assert_eq!(reasons[0], "\"a.b\", \"a/b\" all become mcp__s__a_b, and the client keeps only one of them");
         assert_eq!(reasons[2], "stands on page 21, and the client stops after page 20");
@@ -256,8 +285,7 @@ mod tests {
     fn servers_that_share_a_prefix_lose_each_other() {
         let (a, b) = (ServerName::new("a b"), ServerName::new("a_b"));
         let table = table(vec![tool("t")]);
-        let listed = |server| Listed { server, table: &table, era: Era::Legacy, version: "2024-11-05" };
-        for offer in offers(&[&a, &b], &[listed(&a), listed(&b)]) {
+        for offer in offers(&[&a, &b], &[listed(&a, &table), listed(&b, &table)]) {
             assert!(offer.offered.is_empty());
             assert!(offer.unusable[0].reason.contains("\"a b\", \"a_b\""));
         }
@@ -266,10 +294,45 @@ mod tests {
     #[test]
     fn another_version_is_turned_down() {
         let (server, table) = (ServerName::new("s"), table(vec![tool("a")]));
-        let listed = |era| Listed { server: &server, table: &table, era, version: "2026-07-28" };
+        let listed = |era| Listed { era, version: "2026-07-28", ..listed(&server, &table) };
         let offer = offers(&[&server], &[listed(Era::Legacy)]).remove(0);
         assert_eq!(offer.refused_version.as_deref(), Some("2026-07-28"));
         assert!(offer.offered.is_empty() && offer.unusable.is_empty());
         assert_eq!(offers(&[&server], &[listed(Era::Modern)])[0].offered, ["mcp__s__a"]);
+    }
+
+    #[test]
+    fn answers_that_the_client_cannot_read_lose_the_list() {
+        let (server, table) = (ServerName::new("s"), table(vec![tool("a")]));
+        for (deviation, is_lost) in [
+            (Deviation::Batch(Carrier::Stream), true),
+            (Deviation::ByteOrderMark(Carrier::Stream), true),
+            (Deviation::Batch(Carrier::Body), false),
+            (Deviation::NotUtf8, false),
+            (Deviation::IdOfAnotherType, false),
+        ] {
+            let deviations = BTreeSet::from([deviation]);
+            let offer = offers(&[&server], &[Listed { deviations: &deviations, ..listed(&server, &table) }]).remove(0);
+            assert_eq!(offer.offered.is_empty(), is_lost, "{deviations:?}");
+        }
+    }
+
+    #[test]
+    fn annotations_matter_over_modern_http_only() {
+        let server = ServerName::new("s");
+        let with = |name: &str, kind: &str, header: &str| {
+            let property = json!({ "type": kind, "x-mcp-header": header });
+            let definition =
+                json!({ "name": name, "inputSchema": { "type": "object", "properties": { "p": property } } });
+            Tool { definition, ..tool(name) }
+        };
+        let table =
+            table(vec![with("bad", "string", "a b"), with("fine", "string", "A"), with("number", "number", "A")]);
+        for (is_streamable_http, era, count) in
+            [(true, Era::Modern, 2), (true, Era::Legacy, 3), (false, Era::Modern, 3)]
+        {
+            let listed = Listed { era, is_streamable_http, ..listed(&server, &table) };
+            assert_eq!(offers(&[&server], &[listed]).remove(0).offered.len(), count);
+        }
     }
 }

@@ -1,7 +1,12 @@
 //! What a client would offer its model of an observed table. Pure: tables in, offers out. One client a file.
 
+pub(crate) mod annotation;
 mod claude;
+mod name;
 
+use std::collections::BTreeSet;
+
+use crate::deviation::Deviation;
 use crate::observed::{Era, ToolTable};
 use crate::server::ServerName;
 
@@ -36,6 +41,10 @@ pub(crate) struct Listed<'a> {
     pub(crate) era: Era,
     /// The protocol version it answered with.
     pub(crate) version: &'a str,
+    /// Whether it was reached over Streamable HTTP.
+    pub(crate) is_streamable_http: bool,
+    /// What was odd about its messages.
+    pub(crate) deviations: &'a BTreeSet<Deviation>,
 }
 
 /// What Claude Code would offer of these tables, in their order. Collisions between servers need all of them at once.

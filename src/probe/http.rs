@@ -16,6 +16,7 @@ use super::remote::{CHUNK, EXCERPT, Extra, Remote, media_type};
 use super::session::{Call, Channel};
 use super::sse::{Event, EventBuffer};
 use super::trace::Trace;
+use crate::deviation::Carrier;
 use crate::network::Network;
 use crate::observed::{Era, ProbeFailure, Step};
 use crate::server::RemoteServer;
@@ -88,7 +89,11 @@ impl<'a> HttpChannel<'a> {
 
     fn exchange(&mut self, step: Step, era: Era, message: &Value) -> Result<Result<Response, Refusal>, ProbeFailure> {
         let response = self.post(step, era, message)?;
-        self.remote.accepted(step, response)
+        let accepted = self.remote.accepted(step, response)?;
+        if let Err(refusal) = &accepted {
+            self.trace.refused(refusal.status, &refusal.body);
+        }
+        Ok(accepted)
     }
 
     fn refused(&mut self, step: Step, refusal: Refusal) -> ProbeFailure {
@@ -104,7 +109,7 @@ impl<'a> HttpChannel<'a> {
             "text/event-stream" => self.read_stream(step, id, response),
             "application/json" => {
                 let body = self.remote.read_body(step, &mut response, LONGEST_MESSAGE)?;
-                match self.trace.read(&body) {
+                match self.trace.read(&body, Carrier::Body) {
                     Text::Messages(messages) => match self.find_reply(step, id, messages)? {
                         Found { reply: Some(reply), .. } | Found { unaddressed: Some(reply), .. } => Ok(reply),
                         Found { .. } => Err(http_failure::no_reply(step, "the body holds no answer to this request")),
@@ -195,7 +200,7 @@ pub(super) fn messages_of(step: Step, event: &Event, trace: &mut Trace) -> Resul
     if !matches!(event.name.as_str(), "" | "message") {
         return Ok(Vec::new());
     }
-    match trace.read(event.data.as_bytes()) {
+    match trace.read(event.data.as_bytes(), Carrier::Stream) {
         Text::Messages(messages) => Ok(messages),
         Text::TooDeep => Err(super::too_deep(step)),
         Text::Blank | Text::Noise => Ok(Vec::new()),

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::deviation::Deviation;
+use crate::deviation::{Carrier, Deviation};
 
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
@@ -42,11 +42,11 @@ pub(super) enum Text {
 }
 
 /// What is odd about the text of messages that could be read.
-pub(super) fn deviations(text: &[u8]) -> impl Iterator<Item = Deviation> + use<> {
+pub(super) fn deviations(text: &[u8], carrier: Carrier) -> impl Iterator<Item = Deviation> + use<> {
     let bare = text.strip_prefix(BYTE_ORDER_MARK).unwrap_or(text);
     let found = [
-        (bare.len() < text.len(), Deviation::ByteOrderMark),
-        (bare.trim_ascii_start().starts_with(b"["), Deviation::Batch),
+        (bare.len() < text.len(), Deviation::ByteOrderMark(carrier)),
+        (bare.trim_ascii_start().starts_with(b"["), Deviation::Batch(carrier)),
         (std::str::from_utf8(text).is_err(), Deviation::NotUtf8),
     ];
     found.into_iter().filter(|(is_so, _)| *is_so).map(|(_, deviation)| deviation)

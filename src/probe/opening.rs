@@ -65,16 +65,23 @@ fn discover_first(channel: &mut dyn Channel) -> Result<Opened, ProbeFailure> {
         Discovery::Unknown(failure) if failure.step == Step::Connect => return Err(failure),
         Discovery::Unknown(failure) => failure,
     };
-    match initialize(channel, OFFERED) {
-        Ok(Ok(opened)) => Ok(opened),
-        Ok(Err(error)) => Err(rejected(Step::Initialize, &error)),
-        // Both answers, where they differ: a gateway may stand in front of one of them only.
-        Err(failure) if unknown.http_status.is_some() && unknown.http_status != failure.http_status => {
-            let said = format!("{}; before that, {}", failure.said, unknown.text());
-            Err(ProbeFailure { said, ..failure })
-        }
-        Err(failure) => Err(failure),
+    let failure = match initialize(channel, OFFERED) {
+        Ok(Ok(opened)) => return Ok(opened),
+        Ok(Err(error)) => rejected(Step::Initialize, &error),
+        Err(failure) => failure,
+    };
+    // A missing credential is the reason, whatever is said to a question of the other era.
+    let (reason, other) = match (unknown.class, failure.class) {
+        (FailureClass::Auth, class) if class != FailureClass::Auth => (unknown, failure),
+        _ => (failure, unknown),
+    };
+    // Both answers, where they differ: a gateway may stand in front of one of them only.
+    if other.http_status.is_some() && other.http_status != reason.http_status {
+        let other = other.text();
+        let said = if reason.said.is_empty() { other } else { format!("{}; besides, {other}", reason.said) };
+        return Err(ProbeFailure { said, ..reason });
     }
+    Err(reason)
 }
 
 fn initialize_first(channel: &mut dyn Channel) -> Result<Opened, ProbeFailure> {
@@ -82,7 +89,11 @@ fn initialize_first(channel: &mut dyn Channel) -> Result<Opened, ProbeFailure> {
         Ok(Ok(opened)) => return Ok(opened),
         Ok(Err(error)) => {
             if let Some(version) = mutual_legacy(&error) {
-                return initialize(channel, version)?.map_err(|error| rejected(Step::Initialize, &error));
+                // Clients do not take this turn (tried on Claude Code 2.1.332).
+                let fault = "it is an error that names another version";
+                return initialize(channel, version)?
+                    .map(|opened| Opened { fault: Some(fault), ..opened })
+                    .map_err(|error| rejected(Step::Initialize, &error));
             }
             let discovered = match discover(channel) {
                 // Some servers refuse `initialize` and end.

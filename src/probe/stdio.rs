@@ -18,6 +18,7 @@ use super::lines::{LONGEST_MESSAGE, LineBuffer, Tail};
 use super::session::{Call, Channel};
 use super::trace::Trace;
 use super::wait::{self, Wake};
+use crate::deviation::Carrier;
 use crate::interrupt::Interrupt;
 use crate::observed::{FailureClass, LeftRunning, Noise, ProbeFailure, Step};
 use crate::server::StdioServer;
@@ -116,7 +117,7 @@ impl<'a> StdioChannel<'a> {
             Ok(None) => return Ok(None),
             Err(_) => return Err(too_long(step)),
         };
-        match self.trace.read(line) {
+        match self.trace.read(line, Carrier::Stream) {
             Text::Messages(messages) => Ok(Some(messages)),
             Text::Blank => Ok(Some(Vec::new())),
             Text::TooDeep => Err(super::too_deep(step)),

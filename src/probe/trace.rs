@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::jsonrpc::{self, Incoming, Text};
 use super::session::Call;
-use crate::deviation::Deviation;
+use crate::deviation::{Carrier, Deviation};
 use crate::observed::{Era, Step};
 
 /// How many messages are kept.
@@ -52,11 +52,14 @@ impl Trace {
     }
 
     /// Reads a line, an event's data or a body.
-    pub(super) fn read(&mut self, text: &[u8]) -> Text {
+    pub(super) fn read(&mut self, text: &[u8], carrier: Carrier) -> Text {
         self.received(text);
         let read = jsonrpc::read(text);
         if let Text::Messages(messages) = &read {
-            self.deviations.extend(jsonrpc::deviations(text));
+            // What is lost without an answer in it is no loss.
+            if messages.iter().any(|message| matches!(message, Incoming::Reply { .. })) {
+                self.deviations.extend(jsonrpc::deviations(text, carrier));
+            }
             if self.is_one_way && messages.iter().any(|message| matches!(message, Incoming::Request { .. })) {
                 self.deviations.insert(Deviation::RequestOfServer);
             }
@@ -78,6 +81,14 @@ impl Trace {
         if self.is_on {
             // Bounded; what the cut tears is masked with the rest (`redact.rs`).
             self.push("<-", &String::from_utf8_lossy(&text[..text.len().min(LONGEST_LINE)]));
+        }
+    }
+
+    /// Remembers an answer with an HTTP status other than success.
+    pub(super) fn refused(&mut self, status: u16, body: &[u8]) {
+        if self.is_on {
+            let body = String::from_utf8_lossy(&body[..body.len().min(LONGEST_LINE)]);
+            self.push("<-", &format!("HTTP {status} {body}"));
         }
     }
 

@@ -19,6 +19,7 @@ use super::lines::LONGEST_MESSAGE;
 use super::remote;
 use super::session::{Call, Channel};
 use super::trace::Trace;
+use crate::deviation::Carrier;
 use crate::network::Network;
 use crate::observed::{FailureClass, ProbeFailure, Step};
 use crate::server::RemoteServer;
@@ -137,7 +138,7 @@ impl Duplex for WebSocketChannel<'_> {
             Message::Close(None) => return Err(http_failure::no_reply(step, "the server closed the WebSocket")),
             Message::Ping(_) | Message::Pong(_) | Message::Frame(_) => return Ok(Some(Vec::new())),
         };
-        match self.trace.read(&text) {
+        match self.trace.read(&text, Carrier::Stream) {
             Text::Messages(messages) => Ok(Some(messages)),
             Text::TooDeep => Err(super::too_deep(step)),
             Text::Blank | Text::Noise => Ok(Some(Vec::new())),

@@ -19,12 +19,12 @@ LIMIT = 40
 
 def transports(name, script):
     """Where a scenario makes sense."""
-    if name.startswith("sse"):
-        return ["sse"]
+    if name.startswith(("sse", "ws")):
+        return [name.split("-")[0]]
     text = json.dumps(script["rules"]) if "rules" in script else ""
     if name.startswith(("http", "gateway")) or '"respond"' in text:
         return ["http"]
-    return ["stdio"]
+    return ["stdio", "http", "ws"] if name == "healthy" else ["stdio"]
 
 
 class Http:
@@ -89,12 +89,12 @@ def main():
                     ours, failure = offered_by_preflight(folder, config)
                     theirs, status = offered_by_claude(claude, folder, config)
                 else:
-                    url = "/sse" if transport == "sse" else "/mcp"
                     asked = []
                     # A server each: some count what they were asked.
                     for ask in (offered_by_preflight, lambda *where: offered_by_claude(claude, *where)):
                         with Http(path) as server:
-                            entry = {"type": transport, "url": f"http://127.0.0.1:{server.port}{url}"}
+                            scheme = "ws" if transport == "ws" else "http"
+                            entry = {"type": transport, "url": f"{scheme}://127.0.0.1:{server.port}/{transport}"}
                             config.write_text(json.dumps({"mcpServers": {"s": entry}}))
                             asked.append(ask(folder, config))
                     (ours, failure), (theirs, status) = asked

@@ -23,7 +23,7 @@ const MAY_USE: [(&str, &[&str]); 23] = [
     ("probe", &["deviation", "error", "interrupt", "network", "observed", "server", "text", "values"]),
     ("progress", &["observed", "probe", "server", "text"]),
     ("redact", &["environment", "observed", "server", "text"]),
-    ("lens", &["observed", "server"]),
+    ("lens", &["deviation", "observed", "server"]),
     ("lock", &["error", "json", "server", "text"]),
     ("compare", &["deviation", "finding", "lens", "observed", "server", "text"]),
     ("verdict", &["compare", "exit", "finding", "observed", "server"]),

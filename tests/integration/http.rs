@@ -48,7 +48,7 @@ scenarios! { "http-", play;
     error_body = "http-error-body" "60" -> 78;
     batch = "http-batch" "60" -> 78;
     silent = "http-silent" "1" -> 78;
-    modern_headers = "http-modern-headers" "60" -> 0;
+    modern_headers = "http-modern-headers" "60" -> 78;
     drip = "drip" "1" -> 78;
     huge = "http-huge" "60" -> 78;
     error_list = "error-list" "60" -> 78;
@@ -71,6 +71,8 @@ scenarios! { "http-", play;
     modern = "http-modern" "60" -> 0;
     modern_error = "http-modern-error" "60" -> 78;
     modern_our_fault = "http-modern-our-fault" "60" -> 78;
+    auth_modern = "http-auth-modern" "60" -> 78;
+    auth_error = "http-auth-error" "60" -> 78;
     no_version = "no-version" "60" -> 78;
 }
 
