@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use clap::{ArgAction, Args, ColorChoice, Parser, Subcommand};
 
-use crate::values::{FormatSpec, Protocol, parse_duration, parse_format, parse_protocol};
+use crate::values::{Client, FormatSpec, Protocol, parse_client, parse_duration, parse_format, parse_protocol};
 
 /// Before an unattended agent starts, prove that every MCP tool the run counts on is really there.
 ///
@@ -59,6 +59,10 @@ pub(crate) struct CommonArgs {
     /// server name [env: `MCP_CONFIG`]
     #[arg(short, long, value_name = "PATH", global = true, help_heading = "Files")]
     pub(crate) config: Vec<PathBuf>,
+    /// Whose rules hold for the configuration and the lists: claude, claude-desktop, codex, vscode, cursor, gemini, copilot, opencode or
+    /// raw (none). Default: by the file's name.
+    #[arg(long, value_name = "CLIENT", value_parser = parse_client, global = true, help_heading = "Files")]
+    pub(crate) client: Option<Client>,
     /// The lock. Default: mcp-tools.lock.json beside the nearest configuration [env: `MCP_TOOL_LOCK`]
     #[arg(short, long, value_name = "PATH", global = true, help_heading = "Files")]
     pub(crate) lock: Option<PathBuf>,

@@ -23,8 +23,12 @@ pub(crate) enum Error {
         source: io::Error,
     },
     /// No configuration was named, and none was found.
-    #[error("no .mcp.json here or in any folder above ({folder})")]
+    #[error("no {wanted} of {client} for this folder ({folder})")]
     NoConfig {
+        /// The file the client looks for first.
+        wanted: String,
+        /// The client.
+        client: &'static str,
         /// Where the search began.
         folder: String,
     },

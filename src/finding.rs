@@ -33,6 +33,18 @@ pub(crate) enum Code {
     StdoutNoise,
     /// Processes that outlived their server.
     LeftRunning,
+    /// A file, or a part of it, that no client reads.
+    ConfigIgnored,
+    /// The lock names a server that is switched off.
+    ServerDisabled,
+    /// A variable that the client keeps from remote servers.
+    VariableWithheld,
+    /// Verified, but slower than the client waits at start.
+    SlowStart,
+    /// A rule that names a tool which nothing offers.
+    RuleDead,
+    /// A command that runs whatever version is newest.
+    ServerUnpinned,
     /// A key of the configuration that the client ignores.
     KeyUnknown,
     /// Listed, and not in the lock.
@@ -42,22 +54,28 @@ pub(crate) enum Code {
 impl Code {
     /// Every code, most important first.
     #[cfg(test)]
-    pub(crate) const ALL: [Self; 15] = [
+    pub(crate) const ALL: [Self; 21] = [
         Self::ToolsMissing,
         Self::ProbeFailed,
         Self::ServerAbsent,
+        Self::ServerDisabled,
         Self::ToolsUnusable,
         Self::EntryInvalid,
         Self::VariableUnset,
         Self::ToolsEmpty,
         Self::VariableEmpty,
+        Self::VariableWithheld,
         Self::ServerUnlocked,
+        Self::SlowStart,
         Self::VersionRefused,
         Self::ProtocolDeviation,
         Self::StdoutNoise,
         Self::LeftRunning,
         Self::KeyUnknown,
+        Self::ConfigIgnored,
+        Self::RuleDead,
         Self::ToolsAdded,
+        Self::ServerUnpinned,
     ];
 
     /// The kebab-case name.
@@ -76,6 +94,12 @@ impl Code {
             Self::ProtocolDeviation => "protocol-deviation",
             Self::StdoutNoise => "stdout-noise",
             Self::LeftRunning => "left-running",
+            Self::ConfigIgnored => "config-ignored",
+            Self::ServerDisabled => "server-disabled",
+            Self::VariableWithheld => "variable-withheld",
+            Self::SlowStart => "slow-start",
+            Self::RuleDead => "rule-dead",
+            Self::ServerUnpinned => "server-unpinned",
             Self::KeyUnknown => "key-unknown",
             Self::ToolsAdded => "tools-added",
         }
@@ -87,6 +111,7 @@ impl Code {
             Self::ToolsMissing
             | Self::ProbeFailed
             | Self::ServerAbsent
+            | Self::ServerDisabled
             | Self::ToolsUnusable
             | Self::EntryInvalid
             | Self::VariableUnset => Severity::Error,
@@ -97,8 +122,12 @@ impl Code {
             | Self::ProtocolDeviation
             | Self::StdoutNoise
             | Self::LeftRunning
+            | Self::ConfigIgnored
+            | Self::VariableWithheld
+            | Self::SlowStart
+            | Self::RuleDead
             | Self::KeyUnknown => Severity::Warning,
-            Self::ToolsAdded => Severity::Note,
+            Self::ToolsAdded | Self::ServerUnpinned => Severity::Note,
         }
     }
 }

@@ -1,6 +1,8 @@
 //! What the configuration says of a server, already expanded. A leaf: it knows nothing of files or probes.
 
 use std::fmt;
+use std::path::PathBuf;
+use std::time::Duration;
 
 /// The name a server has in the configuration, raw, as the lock keeps it.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -19,7 +21,7 @@ impl ServerName {
 }
 
 /// A value that must not be seen: it came from a variable, an `env` entry or a header.
-#[derive(Clone, PartialEq, Eq)]
+#[derive(Clone, Default, PartialEq, Eq)]
 pub(crate) struct Secret(String);
 
 impl Secret {
@@ -58,7 +60,7 @@ impl fmt::Display for Location {
 }
 
 /// A string of the configuration: as written, and with its `${VAR}` replaced.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Expanded {
     /// The text of the file. Messages show this one: it holds no secret that the file does not hold.
     pub(crate) written: String,
@@ -79,6 +81,53 @@ pub(crate) struct Server {
     pub(crate) variables: Vec<VariableUse>,
     /// Keys of the entry that the client ignores, with their places.
     pub(crate) unknown_keys: Vec<(String, Location)>,
+    /// Why the client does not start it, where it is switched off: what says so, and where.
+    pub(crate) disabled: Option<Disabled>,
+    /// Whether the client itself fails without it. `None` where the client knows no such thing.
+    pub(crate) required: Option<bool>,
+    /// How long the client waits for it at start, where that is known.
+    pub(crate) patience: Option<Patience>,
+    /// Which of its tools the configuration lets through.
+    pub(crate) filter: ToolFilter,
+}
+
+/// A server that is switched off.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Disabled {
+    /// What says so, in words: `enabled is false`.
+    pub(crate) reason: String,
+    /// Where.
+    pub(crate) location: Location,
+}
+
+/// How long a client waits for a server at start.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Patience {
+    /// How long.
+    pub(crate) budget: Duration,
+    /// What happens then, and what changes it, in words.
+    pub(crate) advice: &'static str,
+}
+
+/// Which tools the configuration lets through, by raw name.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct ToolFilter {
+    /// Only these, with the key that says so; `None`: all.
+    pub(crate) only: Option<(&'static str, Vec<String>)>,
+    /// Not these, with the key that says so.
+    pub(crate) without: Option<(&'static str, Vec<String>)>,
+}
+
+impl ToolFilter {
+    /// The key that keeps a tool out, if one does.
+    pub(crate) fn keeps_out(&self, tool: &str) -> Option<&'static str> {
+        let names = |names: &[String]| names.iter().any(|name| name == tool);
+        match (&self.without, &self.only) {
+            (Some((key, without)), _) if names(without) => Some(key),
+            (_, Some((key, only))) if !names(only) => Some(key),
+            _ => None,
+        }
+    }
 }
 
 /// How a server is reached.
@@ -107,14 +156,20 @@ impl Transport {
 }
 
 /// A server that is started as a child process.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub(crate) struct StdioServer {
     /// The program: a path, or a name looked up on the `PATH`.
     pub(crate) command: Expanded,
     /// Its arguments. No shell reads them.
     pub(crate) arguments: Vec<Expanded>,
-    /// Variables added to the whole environment of this process.
+    /// Variables added to what is inherited.
     pub(crate) environment: Vec<(String, Expanded)>,
+    /// Variables of this process that are not passed on.
+    pub(crate) withheld: Vec<String>,
+    /// Variables that the client adds by itself, before those of the entry.
+    pub(crate) provided: Vec<(String, String)>,
+    /// Where it is started; `None`: where this process was.
+    pub(crate) folder: Option<PathBuf>,
 }
 
 /// A server that is reached over the network.
@@ -152,6 +207,8 @@ pub(crate) enum VariableState {
     Defaulted,
     /// Not set, and without a default.
     Unset,
+    /// Set, but kept from remote servers by the client: they get the empty value.
+    Withheld,
 }
 
 impl Server {
@@ -171,7 +228,8 @@ impl Server {
     pub(crate) fn unsatisfied_variables(&self) -> Vec<&VariableUse> {
         let mut found: Vec<&VariableUse> = Vec::new();
         for variable in &self.variables {
-            let absent = matches!(variable.state, VariableState::Unset | VariableState::Empty);
+            let absent =
+                matches!(variable.state, VariableState::Unset | VariableState::Empty | VariableState::Withheld);
             if absent && !found.iter().any(|other| other.name == variable.name) {
                 found.push(variable);
             }

@@ -9,7 +9,7 @@ use crate::cli::{Cli, Command, CommonArgs};
 use crate::environment::Environment;
 use crate::error::Error;
 use crate::network::Network;
-use crate::values::{Format, FormatSpec, Protocol, parse_duration};
+use crate::values::{Client, Format, FormatSpec, Protocol, parse_duration};
 
 /// The name of the lock, beside the nearest configuration.
 pub(crate) const LOCK_NAME: &str = "mcp-tools.lock.json";
@@ -21,6 +21,8 @@ pub(crate) struct Settings {
     pub(crate) job: Job,
     /// Configurations that were named; empty: discover them.
     pub(crate) configs: Vec<PathBuf>,
+    /// Whose rules hold, where that was said.
+    pub(crate) client: Option<Client>,
     /// The lock that was named.
     pub(crate) lock: Option<PathBuf>,
     /// One budget per server; `None`: by the kind of its command.
@@ -82,8 +84,9 @@ impl Settings {
     /// # Errors
     /// [`Error::Usage`] when a variable has no usable value, or two reports want standard output.
     pub(crate) fn new(cli: Cli, environment: &Environment) -> Result<Self, Error> {
-        let CommonArgs { config, lock, timeout, run_timeout, servers, skipped, optional, protocol, jobs, .. } =
-            cli.common;
+        let CommonArgs {
+            config, client, lock, timeout, run_timeout, servers, skipped, optional, protocol, jobs, ..
+        } = cli.common;
         let timeout = match timeout {
             Some(timeout) => Some(timeout),
             None => timeout_from(environment)?,
@@ -105,6 +108,7 @@ impl Settings {
         Ok(Self {
             job,
             configs,
+            client,
             lock: lock.or_else(|| path_from(environment, "MCP_TOOL_LOCK")),
             timeout,
             run_timeout,

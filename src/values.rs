@@ -21,6 +21,85 @@ pub(crate) enum Format {
     Json,
 }
 
+/// Whose rules decide what a configuration means, and what of a list is offered.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Client {
+    /// Claude Code.
+    Claude,
+    /// Claude Desktop.
+    ClaudeDesktop,
+    /// Codex CLI.
+    Codex,
+    /// VS Code.
+    VsCode,
+    /// Cursor.
+    Cursor,
+    /// Gemini CLI.
+    Gemini,
+    /// GitHub Copilot's CLI.
+    Copilot,
+    /// opencode.
+    OpenCode,
+    /// None: the list as the server gives it.
+    Raw,
+}
+
+impl Client {
+    /// Every client.
+    pub(crate) const ALL: [Self; 9] = [
+        Self::Claude,
+        Self::ClaudeDesktop,
+        Self::Codex,
+        Self::VsCode,
+        Self::Cursor,
+        Self::Gemini,
+        Self::Copilot,
+        Self::OpenCode,
+        Self::Raw,
+    ];
+
+    /// The word in options and reports.
+    pub(crate) fn as_str(self) -> &'static str {
+        match self {
+            Self::Claude => "claude",
+            Self::ClaudeDesktop => "claude-desktop",
+            Self::Codex => "codex",
+            Self::VsCode => "vscode",
+            Self::Cursor => "cursor",
+            Self::Gemini => "gemini",
+            Self::Copilot => "copilot",
+            Self::OpenCode => "opencode",
+            Self::Raw => "raw",
+        }
+    }
+
+    /// Its name in sentences.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Claude => "Claude Code",
+            Self::ClaudeDesktop => "Claude Desktop",
+            Self::Codex => "Codex",
+            Self::VsCode => "VS Code",
+            Self::Cursor => "Cursor",
+            Self::Gemini => "Gemini CLI",
+            Self::Copilot => "Copilot CLI",
+            Self::OpenCode => "opencode",
+            Self::Raw => "no client",
+        }
+    }
+}
+
+/// Reads a client's word.
+///
+/// # Errors
+/// A sentence, when it is none.
+pub(crate) fn parse_client(text: &str) -> Result<Client, String> {
+    Client::ALL.into_iter().find(|client| client.as_str() == text).ok_or_else(|| {
+        let all: Vec<&str> = Client::ALL.iter().map(|client| client.as_str()).collect();
+        format!("expected {}", all.join(", "))
+    })
+}
+
 /// Which era of the protocol is spoken.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) enum Protocol {

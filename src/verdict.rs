@@ -8,6 +8,7 @@ use crate::exit::Exit;
 use crate::finding::{Code, Finding, Severity};
 use crate::observed::Observation;
 use crate::server::ServerName;
+use crate::values::Client;
 
 /// Everything a report can say about a run that was performed.
 #[derive(Debug)]
@@ -15,7 +16,7 @@ pub(crate) struct Verdict {
     /// What the process ends with.
     pub(crate) exit: Exit,
     /// Whose rules were used.
-    pub(crate) client: &'static str,
+    pub(crate) client: Client,
     /// The configurations, most important first.
     pub(crate) configs: Vec<String>,
     /// The lock.

@@ -13,7 +13,7 @@ use crate::verdict::Verdict;
 /// Probes, compares with the lock, judges.
 pub(super) fn run(settings: &Settings, environment: &Environment) -> Result<Verdict, Error> {
     let began = Instant::now();
-    let configuration = config::load(&settings.configs, environment)?;
+    let configuration = config::load(&settings.configs, settings.client, environment)?;
     let store = gather::open_lock(settings, environment, &configuration)?;
     let lock = store.lock()?.ok_or_else(|| no_lock(settings, store.shown()))?;
     gather::check_names(settings, &[], &configuration, &lock.servers)?;

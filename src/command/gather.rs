@@ -18,6 +18,7 @@ use crate::progress::Progress;
 use crate::redact::Redactor;
 use crate::server::{Server, ServerName, Transport};
 use crate::settings::{LOCK_NAME, Settings};
+use crate::values::Client;
 use crate::verdict::{self, ServerVerdict, Verdict};
 
 /// What the lock expects, server by server.
@@ -91,7 +92,7 @@ pub(super) fn probe(settings: &Settings, environment: &Environment, servers: &[S
         Interrupt::install().map_err(|error| Error::Internal(format!("cannot watch for signals: {error}")))?;
     let wanted: Vec<Server> = servers
         .iter()
-        .filter(|server| server.transport.is_ok() && is_wanted(settings, &server.name))
+        .filter(|server| server.transport.is_ok() && server.disabled.is_none() && is_wanted(settings, &server.name))
         .cloned()
         .collect();
     let limits = Limits {
@@ -122,10 +123,11 @@ pub(super) fn judge(
     seen: Seen,
     purpose: Purpose,
 ) -> Verdict {
-    let mut offers = offers(&configuration.servers, &seen.observations);
+    let mut offers = offers(configuration.client, &configuration.servers, &seen.observations);
     let mut observations = seen.observations;
     let mut servers = Vec::new();
-    let mut findings: Vec<Finding> = seen.strays.iter().map(stray).collect();
+    let mut findings = configuration.findings.clone();
+    findings.extend(seen.strays.iter().map(stray));
     for (name, entry) in names(&configuration.servers, expected) {
         let subject = Subject {
             name: &name,
@@ -161,7 +163,11 @@ fn names<'a>(servers: &'a [Server], expected: &Expected) -> Vec<(ServerName, Opt
     configured.chain(expected.keys().filter(is_absent).map(|name| (name.clone(), None))).collect()
 }
 
-fn offers(servers: &[Server], observations: &BTreeMap<ServerName, Observation>) -> BTreeMap<ServerName, Offer> {
+fn offers(
+    client: Client,
+    servers: &[Server],
+    observations: &BTreeMap<ServerName, Observation>,
+) -> BTreeMap<ServerName, Offer> {
     let listed: Vec<Listed<'_>> = servers
         .iter()
         .filter_map(|server| {
@@ -174,12 +180,14 @@ fn offers(servers: &[Server], observations: &BTreeMap<ServerName, Observation>) 
                 version: &identity.protocol_version,
                 is_streamable_http: matches!(server.transport, Ok(Transport::Http(_))),
                 deviations: &observation.deviations,
+                filter: &server.filter,
             })
         })
         .collect();
     let names = listed.iter().map(|listed| listed.server.clone());
-    let all: Vec<&ServerName> = servers.iter().map(|server| &server.name).collect();
-    names.zip(lens::claude(&all, &listed)).collect()
+    let started = servers.iter().filter(|server| server.disabled.is_none());
+    let all: Vec<&ServerName> = started.map(|server| &server.name).collect();
+    names.zip(lens::offers(client, &all, &listed)).collect()
 }
 
 fn stray(process: &LeftRunning) -> Finding {

@@ -26,7 +26,7 @@ pub(super) fn run(
     allow_empty: &[String],
 ) -> Result<Verdict, Error> {
     let began = Instant::now();
-    let configuration = config::load(&settings.configs, environment)?;
+    let configuration = config::load(&settings.configs, settings.client, environment)?;
     let store = gather::open_lock(settings, environment, &configuration)?;
     let old = store.lock()?;
     let known = old.clone().unwrap_or_default().servers;

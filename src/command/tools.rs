@@ -13,7 +13,7 @@ use crate::verdict::Verdict;
 /// Probes, and says what was seen.
 pub(super) fn run(settings: &Settings, environment: &Environment) -> Result<Verdict, Error> {
     let began = Instant::now();
-    let configuration = config::load(&settings.configs, environment)?;
+    let configuration = config::load(&settings.configs, settings.client, environment)?;
     let (_, lock) = gather::lock_path(settings, environment, &configuration);
     gather::check_names(settings, &[], &configuration, &Expected::new())?;
     let seen = gather::probe(settings, environment, &configuration.servers)?;

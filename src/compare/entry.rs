@@ -1,8 +1,8 @@
 //! What can be said of an entry before it is probed, and of an entry that is not there.
 
 use super::{Purpose, Subject};
-use crate::finding::{Code, Finding, Severity};
-use crate::server::{Server, VariableState};
+use crate::finding::{Code, Finding};
+use crate::server::{Disabled, Server, VariableState};
 use crate::text;
 
 /// The findings about the configuration of one server.
@@ -11,6 +11,13 @@ pub(super) fn findings(subject: &Subject<'_>, purpose: Purpose) -> Vec<Finding> 
         return absent(subject).into_iter().collect();
     };
     let mut findings = Vec::new();
+    if let Some(disabled) = &entry.disabled {
+        return vec![switched_off(subject, disabled)]
+            .into_iter()
+            .flatten()
+            .map(|finding| finding.about(subject.name))
+            .collect();
+    }
     if let Err(reason) = &entry.transport {
         findings.push(
             Finding::new(Code::EntryInvalid, format!("the client skips this entry: {reason}"))
@@ -47,6 +54,19 @@ fn absent(subject: &Subject<'_>) -> Option<Finding> {
     Some(finding)
 }
 
+/// A server that is switched off is no news, unless the lock counts on it.
+fn switched_off(subject: &Subject<'_>, disabled: &Disabled) -> Option<Finding> {
+    let expected = subject.expected?;
+    let count = text::count(expected.len(), "tool");
+    let message =
+        format!("the lock expects {count} of this server, but the client does not start it: {}", disabled.reason);
+    let finding = Finding::new(Code::ServerDisabled, message)
+        .naming(expected.iter().cloned().collect())
+        .at(&disabled.location)
+        .help("switch it on, or, when it is off on purpose, run `mcp-preflight --update-lock` and commit the lock");
+    Some(finding)
+}
+
 /// One finding a variable and severity, however often the entry uses it.
 fn variables(entry: &Server) -> Vec<Finding> {
     entry
@@ -54,15 +74,24 @@ fn variables(entry: &Server) -> Vec<Finding> {
         .into_iter()
         .map(|variable| {
             let (name, path) = (&variable.name, &variable.path);
-            let finding = if variable.state == VariableState::Empty {
-                Finding::new(Code::VariableEmpty, format!("{path} uses ${{{name}}}, and {name} is set but empty"))
-                    .severity(Severity::Warning)
-            } else {
-                Finding::new(Code::VariableUnset, format!("{path} uses ${{{name}}}, and {name} is not set")).note(
+            let finding = match variable.state {
+                VariableState::Empty => {
+                    Finding::new(Code::VariableEmpty, format!("{path} uses ${{{name}}}, and {name} is set but empty"))
+                }
+                VariableState::Withheld => {
+                    let message = format!(
+                        "{path} uses ${{{name}}}, which the client keeps from remote servers: they get nothing"
+                    );
+                    Finding::new(Code::VariableWithheld, message)
+                }
+                _ => Finding::new(Code::VariableUnset, format!("{path} uses ${{{name}}}, and {name} is not set")).note(
                     "the server was started with an empty value; the client would pass on the literal placeholder",
-                )
+                ),
             };
-            let help = format!("set {name} in the step that runs mcp-preflight and the agent");
+            let help = match variable.state {
+                VariableState::Withheld => format!("pass the credential on under another name than {name}"),
+                _ => format!("set {name} in the step that runs mcp-preflight and the agent"),
+            };
             finding.at(&variable.location).help(help)
         })
         .collect()

@@ -147,7 +147,11 @@ impl Unsatisfied {
         let said: Vec<String> = found
             .iter()
             .map(|variable| {
-                let what = if variable.state == VariableState::Empty { "is empty" } else { "is not set" };
+                let what = match variable.state {
+                    VariableState::Empty => "is empty",
+                    VariableState::Withheld => "is kept from it by the client",
+                    _ => "is not set",
+                };
                 format!("{} {what} ({})", variable.name, variable.location)
             })
             .collect();

@@ -32,6 +32,7 @@ pub(super) fn findings(subject: &Subject<'_>, comparison: &Comparison, purpose: 
         findings.push(Finding::new(Code::VersionRefused, message).help("update the server, or the client"));
     }
     findings.extend(super::deviation::findings(subject, observation));
+    findings.extend(slow(subject, observation));
     findings.extend(oddities(observation));
     findings.into_iter().map(|finding| finding.about(subject.name)).collect()
 }
@@ -214,6 +215,18 @@ fn added(subject: &Subject<'_>, comparison: &Comparison, purpose: Purpose) -> Op
     let message = format!("{} not in the lock: {}", text::count(added.len(), "tool"), added.join(", "));
     let update = update_command(subject.name);
     Some(Finding::new(Code::ToolsAdded, message).naming(added.clone()).help(format!("lock them with {update}")))
+}
+
+/// A list that came later than the client waits at start.
+fn slow(subject: &Subject<'_>, observation: &Observation) -> Option<Finding> {
+    let entry = subject.entry?;
+    let patience = entry.patience.as_ref().filter(|patience| observation.elapsed > patience.budget)?;
+    observation.table()?;
+    let (took, waits) = (text::duration(observation.elapsed), text::duration(patience.budget));
+    let message = format!(
+        "it took {took} to list its tools, and the client waits {waits} at start: its model may begin without them"
+    );
+    Some(Finding::new(Code::SlowStart, message).at(&entry.location).help(patience.advice))
 }
 
 fn oddities(observation: &Observation) -> Vec<Finding> {

@@ -1,20 +1,22 @@
-//! Claude Code's `.mcp.json`: entry types, keys, and the reasons for which the client skips an entry. Rules as seen on Claude Code
-//! 2.1.332 (`clients.md` 1.1 to 1.4).
+//! Claude Code's `.mcp.json`, and the files that its `--mcp-config` takes: entry types, keys, and the reasons for which the client skips
+//! an entry. Rules as seen on Claude Code 2.1.332 (`clients.md` 1.1 to 1.4, 1.9).
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
 
-use jsonc_parser::ast::{Object, ObjectProp, Value};
-
-use super::Source;
-use super::expand::expand;
+use super::claude_settings;
+use super::entry::{self, Dialect, Entry, Field};
+use super::expand;
+use super::{Content, File, Source};
+use crate::document::{Fault, Member, Node, Object, Syntax, Value};
 use crate::environment::Environment;
-use crate::json::{Document, Fault, kind};
-use crate::server::{Expanded, RemoteServer, Secret, Server, ServerName, StdioServer, Transport, VariableUse};
+use crate::server::{Patience, RemoteServer, Server, StdioServer, Transport};
+use crate::values::Client;
 
 /// Claude Code's project file.
 pub(super) struct McpJson;
 
-/// Names the client keeps for itself; an entry that has one is skipped.
+/// Names the client keeps for itself; an entry that has one is skipped (1.8).
 const RESERVED: [&str; 10] = [
     "workspace",
     "claude-in-chrome",
@@ -27,10 +29,10 @@ const RESERVED: [&str; 10] = [
     "hearthbot",
     "__proto__",
 ];
-/// Keys of a stdio entry.
+/// Keys of a stdio entry (1.1).
 const STDIO_KEYS: [&str; 8] =
     ["type", "command", "args", "env", "timeout", "alwaysLoad", "bareElicitationCapability", "role"];
-/// Keys of a remote entry.
+/// Keys of a remote entry (1.1).
 const REMOTE_KEYS: [&str; 14] = [
     "type",
     "url",
@@ -49,178 +51,212 @@ const REMOTE_KEYS: [&str; 14] = [
 ];
 
 impl Source for McpJson {
-    fn client(&self) -> &'static str {
-        "claude"
+    fn client(&self) -> Client {
+        Client::Claude
     }
 
-    fn file_name(&self) -> &'static str {
-        ".mcp.json"
+    fn recognises(&self, path: &Path) -> bool {
+        path.file_name().is_some_and(|name| name == ".mcp.json")
     }
 
-    fn looks_into(&self, folder: &Path) -> bool {
-        folder.file_name().is_none_or(|name| name != "connector-downloads")
-    }
-
-    fn read(&self, document: &Document, environment: &Environment) -> Result<Vec<Server>, Fault> {
-        let root = document.parse()?;
-        let Value::Object(root) = &root else {
-            return Err(document.fault(&root, format!("expected an object, found {}", kind(&root))));
+    /// Here and in every folder above, nearest first, the root of the file system excluded (1.3).
+    fn places(&self, environment: &Environment) -> Vec<PathBuf> {
+        let is_looked_into = |folder: &&Path| {
+            folder.parent().is_some() && folder.file_name().is_none_or(|name| name != "connector-downloads")
         };
-        let Some(servers) = root.get("mcpServers") else { return Err(missing_servers(document, root)) };
-        let Value::Object(servers) = &servers.value else {
-            let message = format!("mcpServers: expected an object, found {}", kind(&servers.value));
-            return Err(document.fault(&servers.value, message));
-        };
-        Ok(servers.properties.iter().map(|property| Entry::new(document, environment, property).read()).collect())
+        environment.folder.ancestors().filter(is_looked_into).map(|folder| folder.join(".mcp.json")).collect()
+    }
+
+    fn syntax(&self) -> Syntax {
+        Syntax::Json
+    }
+
+    fn allows_blank(&self) -> bool {
+        true
+    }
+
+    fn read(&self, root: &Node, file: &File<'_>) -> Result<Content, Fault> {
+        let members = entry::servers(root, "mcpServers", &["servers"])?;
+        let dialect = expand::Claude { environment: file.environment };
+        let mut servers: Vec<Server> = members.iter().map(|member| server(member, &dialect, file)).collect();
+        let mut findings = Vec::new();
+        // Only servers of a project can be rejected; those of a file given with --mcp-config are asked for (1.3).
+        if file.is_found {
+            findings = claude_settings::reject(&mut servers, file.environment);
+        }
+        Ok(Content { servers, findings })
     }
 }
 
-fn missing_servers(document: &Document, root: &Object<'_>) -> Fault {
-    match root.get("servers") {
-        Some(property) => document.fault(&property.name, "found the key \"servers\"; the client wants \"mcpServers\""),
-        None => document.fault(root, "the key \"mcpServers\" is missing"),
+fn server(member: &Member, dialect: &dyn Dialect, file: &File<'_>) -> Server {
+    let mut entry = Entry::new(member, dialect);
+    let transport = if RESERVED.contains(&member.key.as_str()) {
+        Err("the client keeps this name for itself".to_owned())
+    } else {
+        entry.object().and_then(|object| transport(&mut entry, object, file.environment))
+    };
+    let known: &[&str] = match &transport {
+        Ok(Transport::Stdio(_)) => &STDIO_KEYS,
+        _ => &REMOTE_KEYS,
+    };
+    let patience = patience(member, file);
+    Server { patience, ..entry.finish(transport, known) }
+}
+
+fn transport(entry: &mut Entry<'_>, object: &Object, environment: &Environment) -> Result<Transport, String> {
+    let declared = match object.get("type") {
+        None => None,
+        Some(node) => Some(node.text().ok_or_else(|| format!("type: expected a string, found {}", node.kind()))?),
+    };
+    check_timeout(object)?;
+    match declared {
+        None if object.get("command").is_none() && object.get("url").is_some() => {
+            Err("has a \"url\" but no \"type\"; add \"type\": \"http\" (or \"sse\")".to_owned())
+        }
+        None | Some("stdio") => stdio(entry, object, environment).map(Transport::Stdio),
+        Some("http" | "streamable-http") => remote(entry, object).map(Transport::Http),
+        Some("sse") => remote(entry, object).map(Transport::Sse),
+        Some("ws") => remote(entry, object).map(Transport::WebSocket),
+        Some(other) => Err(format!("unknown MCP server type {other:?}")),
     }
 }
 
-/// One entry while it is read.
-struct Entry<'a> {
-    document: &'a Document,
-    environment: &'a Environment,
-    property: &'a ObjectProp<'a>,
-    variables: Vec<VariableUse>,
+fn stdio(entry: &mut Entry<'_>, object: &Object, environment: &Environment) -> Result<StdioServer, String> {
+    let command = entry.required(object, "command", Field::Command)?;
+    if command.written.is_empty() {
+        return Err("command: must not be empty".to_owned());
+    }
+    let arguments = entry.texts(object, "args", Field::Argument)?;
+    let environment_of_entry = entry.map(object, "env", Field::Environment)?;
+    Ok(StdioServer {
+        command,
+        arguments,
+        environment: environment_of_entry,
+        withheld: withheld(environment),
+        provided: provided(environment),
+        folder: None,
+    })
 }
 
-impl<'a> Entry<'a> {
-    fn new(document: &'a Document, environment: &'a Environment, property: &'a ObjectProp<'a>) -> Self {
-        Self { document, environment, property, variables: Vec::new() }
-    }
+fn remote(entry: &mut Entry<'_>, object: &Object) -> Result<RemoteServer, String> {
+    let url = entry.required(object, "url", Field::Url)?;
+    Ok(RemoteServer { url, headers: entry.map(object, "headers", Field::Header)? })
+}
 
-    fn read(mut self) -> Server {
-        let name = self.property.name.as_str();
-        let transport = if RESERVED.contains(&name) {
-            Err("the client keeps this name for itself".to_owned())
-        } else {
-            self.transport()
-        };
-        Server {
-            name: ServerName::new(name),
-            location: self.document.place(&self.property.name),
-            unknown_keys: self.unknown_keys(transport.as_ref().ok()),
-            variables: self.variables,
-            transport,
-        }
-    }
+/// What is not passed on: telemetry's variables, or everything but six with `CLAUDE_CODE_MCP_ALLOWLIST_ENV=1` (1.5).
+fn withheld(environment: &Environment) -> Vec<String> {
+    const ALLOWED: [&str; 6] = ["HOME", "LOGNAME", "PATH", "SHELL", "TERM", "USER"];
+    let is_strict = environment.get("CLAUDE_CODE_MCP_ALLOWLIST_ENV").is_some_and(|value| value == "1");
+    let is_withheld = |name: &String| {
+        let name = name.as_str();
+        name.starts_with("OTEL_") || name == "CLAUDE_CODE_CHILD_SESSION" || is_strict && !ALLOWED.contains(&name)
+    };
+    environment.iter().map(|(name, _)| name).filter(is_withheld).collect()
+}
 
-    fn transport(&mut self) -> Result<Transport, String> {
-        let property = self.property;
-        let Value::Object(entry) = &property.value else {
-            return Err(format!("expected an object, found {}", kind(&property.value)));
-        };
-        let declared = match entry.get("type").map(|property| &property.value) {
-            None => None,
-            Some(Value::StringLit(text)) => Some(text.value.as_ref()),
-            Some(other) => return Err(format!("type: expected a string, found {}", kind(other))),
-        };
-        check_timeout(entry)?;
-        match declared {
-            None if entry.get("command").is_none() && entry.get("url").is_some() => {
-                Err("has a \"url\" but no \"type\"; add \"type\": \"http\" (or \"sse\")".to_owned())
-            }
-            None | Some("stdio") => self.stdio(entry).map(Transport::Stdio),
-            Some("http" | "streamable-http") => self.remote(entry).map(Transport::Http),
-            Some("sse") => self.remote(entry).map(Transport::Sse),
-            Some("ws") => self.remote(entry).map(Transport::WebSocket),
-            Some(other) => Err(format!("unknown MCP server type {other:?}")),
-        }
-    }
-
-    fn stdio(&mut self, entry: &'a Object<'a>) -> Result<StdioServer, String> {
-        let command = self.text_of(entry, "command")?;
-        if command.written.is_empty() {
-            return Err("command: must not be empty".to_owned());
-        }
-        let mut arguments = Vec::new();
-        match entry.get("args").map(|property| &property.value) {
-            None => {}
-            Some(Value::Array(array)) => {
-                for (index, element) in array.elements.iter().enumerate() {
-                    arguments.push(self.text(element, &format!("args[{index}]"), false)?);
-                }
-            }
-            Some(other) => return Err(format!("args: expected an array of strings, found {}", kind(other))),
-        }
-        Ok(StdioServer { command, arguments, environment: self.map_of(entry, "env", false)? })
-    }
-
-    fn remote(&mut self, entry: &'a Object<'a>) -> Result<RemoteServer, String> {
-        let url = self.text_of(entry, "url")?;
-        Ok(RemoteServer { url, headers: self.map_of(entry, "headers", true)? })
-    }
-
-    fn text_of(&mut self, entry: &'a Object<'a>, key: &str) -> Result<Expanded, String> {
-        match entry.get(key) {
-            Some(property) => self.text(&property.value, key, false),
-            None => Err(format!("{key}: expected a string, found nothing")),
-        }
-    }
-
-    fn map_of(&mut self, entry: &'a Object<'a>, key: &str, twice: bool) -> Result<Vec<(String, Expanded)>, String> {
-        match entry.get(key).map(|property| &property.value) {
-            None => Ok(Vec::new()),
-            Some(Value::Object(map)) => map
-                .properties
-                .iter()
-                .map(|property| {
-                    let name = property.name.as_str();
-                    Ok((name.to_owned(), self.text(&property.value, &format!("{key}.{name}"), twice)?))
-                })
-                .collect(),
-            Some(other) => Err(format!("{key}: expected an object of strings, found {}", kind(other))),
-        }
-    }
-
-    /// A string with its variables replaced. Header values are expanded twice: the client does so, and a variable in a
-    /// default, or in the value of another variable, is replaced there.
-    fn text(&mut self, value: &Value<'_>, path: &str, twice: bool) -> Result<Expanded, String> {
-        let Value::StringLit(literal) = value else {
-            return Err(format!("{path}: expected a string, found {}", kind(value)));
-        };
-        let (mut expanded, mut met) = expand(&literal.value, self.environment);
-        if twice {
-            let (again, more) = expand(&expanded, self.environment);
-            expanded = again;
-            met.extend(more);
-        }
-        for variable in met {
-            self.variables.push(VariableUse {
-                name: variable.name,
-                location: self.document.place(literal),
-                path: path.to_owned(),
-                state: variable.state,
-                value: variable.value,
-            });
-        }
-        Ok(Expanded { written: literal.value.to_string(), value: Secret::new(expanded) })
-    }
-
-    fn unknown_keys(&self, transport: Option<&Transport>) -> Vec<(String, crate::server::Location)> {
-        let known: &[&str] = match transport {
-            Some(Transport::Stdio(_)) => &STDIO_KEYS,
-            Some(_) => &REMOTE_KEYS,
-            None => return Vec::new(),
-        };
-        let Value::Object(entry) = &self.property.value else { return Vec::new() };
-        let unknown = entry.properties.iter().filter(|property| !known.contains(&property.name.as_str()));
-        unknown.map(|property| (property.name.as_str().to_owned(), self.document.place(&property.name))).collect()
-    }
+/// What the client tells its servers of itself (seen in a server's environment, less what differs from run to run).
+fn provided(environment: &Environment) -> Vec<(String, String)> {
+    let folder = environment.folder.display().to_string();
+    let variables = [
+        ("AI_AGENT", "claude-code_2-1-332_harness"),
+        ("CLAUDECODE", "1"),
+        ("CLAUDE_CODE_ENTRYPOINT", "sdk-cli"),
+        ("CLAUDE_PROJECT_DIR", folder.as_str()),
+        ("COREPACK_ENABLE_AUTO_PIN", "0"),
+        ("NoDefaultCurrentDirectoryInExePath", "1"),
+    ];
+    variables.map(|(name, value)| (name.to_owned(), value.to_owned())).into()
 }
 
 /// A `timeout` of zero or less makes the client skip the entry.
-fn check_timeout(entry: &Object<'_>) -> Result<(), String> {
-    match entry.get("timeout").map(|property| &property.value) {
+fn check_timeout(object: &Object) -> Result<(), String> {
+    match object.get("timeout").map(|node| (&node.value, node.kind())) {
         None => Ok(()),
-        Some(Value::NumberLit(number)) if number.value.parse::<f64>().is_ok_and(|value| value > 0.0) => Ok(()),
-        Some(Value::NumberLit(number)) => Err(format!("timeout: expected a number above 0, found {}", number.value)),
-        Some(other) => Err(format!("timeout: expected a number, found {}", kind(other))),
+        Some((Value::Number(number), _)) if number.parse::<f64>().is_ok_and(|value| value > 0.0) => Ok(()),
+        Some((Value::Number(number), _)) => Err(format!("timeout: expected a number above 0, found {number}")),
+        Some((_, kind)) => Err(format!("timeout: expected a number, found {kind}")),
+    }
+}
+
+/// How long `claude -p` waits (1.9): for servers of a project 2 s, unless an entry or a variable says otherwise; for servers it is
+/// pointed to (`--mcp-config`) until they are settled.
+fn patience(member: &Member, file: &File<'_>) -> Option<Patience> {
+    let milliseconds = |name: &str, otherwise: u64| {
+        let value = file.environment.setting(name).and_then(|value| value.trim().parse().ok());
+        Duration::from_millis(value.filter(|value| *value > 0).unwrap_or(otherwise))
+    };
+    let connect = milliseconds("MCP_TIMEOUT", 30_000);
+    let is_awaited = match &member.node.value {
+        Value::Object(entry) => entry::flag(entry, "alwaysLoad", false).unwrap_or(false),
+        _ => false,
+    };
+    if !file.is_found || is_awaited {
+        return Some(Patience {
+            budget: connect,
+            advice: "raise MCP_TIMEOUT (milliseconds), or install the server in an earlier step",
+        });
+    }
+    let blocks = file.environment.get("MCP_CONNECTION_NONBLOCKING").is_some_and(|value| value == "0");
+    let budget = if blocks { milliseconds("MCP_CONNECT_TIMEOUT_MS", 5_000) } else { Duration::from_secs(2) };
+    let advice = if blocks {
+        "raise MCP_CONNECT_TIMEOUT_MS, or set \"alwaysLoad\": true in its entry"
+    } else {
+        "set \"alwaysLoad\": true in its entry, or start the agent with --mcp-config FILE, which waits"
+    };
+    Some(Patience { budget: budget.min(connect), advice })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::{McpJson, Source as _};
+    use crate::config::File;
+    use crate::document::{Document, Syntax};
+    use crate::environment::Environment;
+    use crate::server::{Server, Transport};
+
+    fn read(text: &str, is_found: bool, variables: &[(&str, &str)]) -> Vec<Server> {
+        let root = Document::new(".mcp.json", text.as_bytes()).parse(Syntax::Json).expect("JSON");
+        let environment = Environment::of(variables);
+        let file = File { path: Path::new("/.mcp.json"), is_found, environment: &environment };
+        McpJson.read(&root, &file).expect("servers").servers
+    }
+
+    fn wait(entry: &str, is_found: bool, variables: &[(&str, &str)]) -> u128 {
+        let text = format!("{{\"mcpServers\": {{\"s\": {entry}}}}}");
+        read(&text, is_found, variables)[0].patience.as_ref().expect("a patience").budget.as_millis()
+    }
+
+    /// `clients.md` 1.9, observed waits.
+    #[test]
+    fn the_client_waits_as_long_as_was_seen() {
+        let (plain, awaited) = (r#"{"command": "x"}"#, r#"{"command": "x", "alwaysLoad": true}"#);
+        assert_eq!(wait(plain, true, &[]), 2_000);
+        assert_eq!(wait(plain, true, &[("MCP_CONNECT_TIMEOUT_MS", "9000")]), 2_000);
+        assert_eq!(wait(plain, true, &[("MCP_CONNECTION_NONBLOCKING", "0")]), 5_000);
+        let both = [("MCP_CONNECTION_NONBLOCKING", "0"), ("MCP_CONNECT_TIMEOUT_MS", "9000")];
+        assert_eq!(wait(plain, true, &both), 9_000);
+        assert_eq!(wait(awaited, true, &[]), 30_000);
+        assert_eq!(wait(plain, false, &[]), 30_000);
+        assert_eq!(wait(plain, false, &[("MCP_TIMEOUT", "7000")]), 7_000);
+    }
+
+    /// `clients.md` 1.5.
+    #[test]
+    fn a_server_inherits_what_the_client_passes_on() {
+        let of = |variables: &[(&str, &str)]| match &read(r#"{"mcpServers": {"s": {"command": "x"}}}"#, true, variables)
+            [0]
+        .transport
+        {
+            Ok(Transport::Stdio(stdio)) => stdio.withheld.clone(),
+            other => panic!("{other:?}"),
+        };
+        assert!(of(&[("A", "1")]).is_empty());
+        assert_eq!(of(&[("A", "1"), ("OTEL_X", "1")]), ["OTEL_X"]);
+        assert_eq!(
+            of(&[("A", "1"), ("CLAUDE_CODE_MCP_ALLOWLIST_ENV", "1"), ("HOME", "/h")]),
+            ["A", "CLAUDE_CODE_MCP_ALLOWLIST_ENV"]
+        );
     }
 }

@@ -1,82 +1,144 @@
-//! Files -> servers: discovery, reading, merging. It starts no process and sends nothing.
+//! Files -> servers: discovery, reading, merging, one client a file. It starts no process and sends nothing.
 
 mod claude;
+mod claude_settings;
+mod codex;
+mod editors;
+mod entry;
 mod expand;
+mod others;
+mod withheld;
 
 use std::fs;
 use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 
+use crate::document::{Document, Fault, Node, Syntax};
 use crate::environment::Environment;
 use crate::error::Error;
-use crate::json::Document;
+use crate::finding::Finding;
 use crate::server::Server;
+use crate::values::Client;
 
-/// A larger file is not read by the client (`clients.md` 1.2).
+/// A larger file is not read by Claude Code (`clients.md` 1.2); nobody has one.
 const LARGEST_FILE: u64 = 2_097_152;
 
 /// The servers of a run.
 #[derive(Debug)]
 pub(crate) struct Configuration {
     /// Whose rules were used.
-    pub(crate) client: &'static str,
+    pub(crate) client: Client,
     /// The files, as they should be shown, most important first.
     pub(crate) files: Vec<String>,
     /// The folder of the most important file: the lock lies there by default.
     pub(crate) folder: PathBuf,
     /// Every server, each name once, in the order of the files.
     pub(crate) servers: Vec<Server>,
+    /// What there is to say of the files themselves.
+    pub(crate) findings: Vec<Finding>,
 }
 
-/// A client's kind of configuration file.
-trait Source {
-    /// The client's name in reports.
-    fn client(&self) -> &'static str;
-    /// The file's name where it is discovered.
-    fn file_name(&self) -> &'static str;
-    /// Whether the client looks into this folder at all.
-    fn looks_into(&self, folder: &Path) -> bool;
+/// A file of a client's configuration.
+struct File<'a> {
+    /// Where it is.
+    path: &'a Path,
+    /// Whether the client finds it by itself where this run was started, rather than being pointed to it.
+    is_found: bool,
+    environment: &'a Environment,
+}
+
+/// What a file holds.
+#[derive(Default)]
+struct Content {
+    servers: Vec<Server>,
+    findings: Vec<Finding>,
+}
+
+/// A client's kind of configuration.
+trait Source: Sync {
+    /// The client.
+    fn client(&self) -> Client;
+
+    /// Whether a file of this path is one of the client's.
+    fn recognises(&self, path: &Path) -> bool;
+
+    /// Where the client looks when it is started here, most important first. Not all of them need exist.
+    fn places(&self, environment: &Environment) -> Vec<PathBuf>;
+
+    /// How the file is written.
+    fn syntax(&self) -> Syntax;
+
+    /// Whether the client takes an empty file it has found for one without servers.
+    fn allows_blank(&self) -> bool {
+        false
+    }
+
     /// The servers of a file, entry by entry.
     ///
     /// # Errors
     /// What makes the client drop the whole file.
-    fn read(&self, document: &Document, environment: &Environment) -> Result<Vec<Server>, crate::json::Fault>;
+    fn read(&self, root: &Node, file: &File<'_>) -> Result<Content, Fault>;
 }
 
-/// The source of every configuration.
-const SOURCE: &dyn Source = &claude::McpJson;
+/// Every client, the most particular about file names first.
+const SOURCES: [&dyn Source; 9] = [
+    &claude::McpJson,
+    &codex::ConfigToml,
+    &editors::VsCode,
+    &editors::Cursor,
+    &others::Gemini,
+    &others::Copilot,
+    &others::OpenCode,
+    &others::ClaudeDesktop,
+    &others::Raw,
+];
 
-/// Reads the named files, or discovers them.
+/// Reads the named files, or discovers those of `client` (Claude Code's where none is given).
 ///
 /// Discovered files: the nearest wins by server name. Named files: the later wins, as Claude Code 2.1.332 does with
 /// `--mcp-config A B` (seen on the program itself, in both orders).
 ///
 /// # Errors
 /// [`Error::NoConfig`] when there is none, [`Error::Unreadable`] for a named file that is not there, [`Error::Config`] for a file
-/// that the client would drop.
-pub(crate) fn load(named: &[PathBuf], environment: &Environment) -> Result<Configuration, Error> {
-    let source = SOURCE;
-    let paths = if named.is_empty() {
-        discover(source, &environment.folder)
+/// that the client would drop, [`Error::Usage`] when the files are those of different clients.
+pub(crate) fn load(
+    named: &[PathBuf],
+    client: Option<Client>,
+    environment: &Environment,
+) -> Result<Configuration, Error> {
+    let source = source(named, client)?;
+    let found = found(source, environment);
+    let paths: Vec<PathBuf> = if named.is_empty() {
+        found.clone()
     } else {
         named.iter().rev().map(|path| environment.folder.join(path)).collect()
     };
     let Some(first) = paths.first() else {
-        return Err(Error::NoConfig { folder: environment.folder.display().to_string() });
+        let wanted = source.places(environment);
+        let wanted = wanted.first().map(|path| shown(path, &environment.folder)).unwrap_or_default();
+        return Err(Error::NoConfig {
+            wanted,
+            client: source.client().name(),
+            folder: environment.folder.display().to_string(),
+        });
     };
     let folder = first.parent().map_or_else(|| environment.folder.clone(), Path::to_path_buf);
-    let mut configuration = Configuration { client: source.client(), files: Vec::new(), folder, servers: Vec::new() };
+    let (files, servers, findings) = (Vec::new(), Vec::new(), Vec::new());
+    let mut configuration = Configuration { client: source.client(), files, folder, servers, findings };
     for path in &paths {
+        let file = File { path, is_found: found.contains(path), environment };
         let shown = shown(path, &environment.folder);
         let document = read(path, &shown)?;
         configuration.files.push(shown);
-        if named.is_empty() && document.is_blank() {
+        if named.is_empty() && source.allows_blank() && document.is_blank() {
             continue;
         }
-        let found = source
-            .read(&document, environment)
+        let content = document
+            .parse(source.syntax())
+            .and_then(|root| source.read(&root, &file))
             .map_err(|fault| Error::Config { location: fault.location, message: fault.message })?;
-        for server in found {
+        configuration.findings.extend(content.findings);
+        for server in content.servers {
             if !configuration.servers.iter().any(|known| known.name == server.name) {
                 configuration.servers.push(server);
             }
@@ -85,14 +147,34 @@ pub(crate) fn load(named: &[PathBuf], environment: &Environment) -> Result<Confi
     Ok(configuration)
 }
 
-/// The client's files in this folder and every folder above, nearest first, the root of the file system excluded.
-fn discover(source: &dyn Source, folder: &Path) -> Vec<PathBuf> {
-    folder
-        .ancestors()
-        .filter(|ancestor| ancestor.parent().is_some() && source.looks_into(ancestor))
-        .map(|ancestor| ancestor.join(source.file_name()))
-        .filter(|path| path.symlink_metadata().is_ok())
-        .collect()
+/// The source that reads these files.
+fn source(named: &[PathBuf], client: Option<Client>) -> Result<&'static dyn Source, Error> {
+    let of_client = |client: Client| SOURCES.into_iter().find(|source| source.client() == client);
+    if let Some(client) = client {
+        return of_client(client).ok_or_else(|| Error::Usage(format!("--client {}: not known", client.as_str())));
+    }
+    let of_path = |path: &PathBuf| {
+        let known = SOURCES.into_iter().find(|source| source.recognises(path));
+        known.or_else(|| of_client(Client::Claude))
+    };
+    let mut sources = named.iter().filter_map(of_path);
+    let first = match sources.next() {
+        Some(first) => first,
+        None => of_client(Client::Claude).ok_or_else(|| Error::Internal("no source".to_owned()))?,
+    };
+    match sources.find(|other| other.client() != first.client()) {
+        None => Ok(first),
+        Some(other) => Err(Error::Usage(format!(
+            "the configurations are those of {} and of {}: check one client at a time, or say whose rules hold for all with --client",
+            first.client().name(),
+            other.client().name()
+        ))),
+    }
+}
+
+/// The files that the client finds by itself, most important first.
+fn found(source: &dyn Source, environment: &Environment) -> Vec<PathBuf> {
+    source.places(environment).into_iter().filter(|path| path.symlink_metadata().is_ok()).collect()
 }
 
 fn read(path: &Path, shown: &str) -> Result<Document, Error> {

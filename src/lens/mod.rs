@@ -1,14 +1,22 @@
-//! What a client would offer its model of an observed table. Pure: tables in, offers out. One client a file.
+//! What a client would offer its model of an observed table. Pure: tables in, offers out. Rules are data, one client a file; the engine
+//! applies them.
 
 pub(crate) mod annotation;
 mod claude;
-mod name;
+mod codex;
+mod engine;
+mod gemini;
+mod rules;
+mod schema;
 
 use std::collections::BTreeSet;
 
 use crate::deviation::Deviation;
 use crate::observed::{Era, ToolTable};
-use crate::server::ServerName;
+use crate::server::{ServerName, ToolFilter};
+use crate::values::Client;
+
+use rules::Rules;
 
 /// What the client makes of one server's table.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -45,10 +53,29 @@ pub(crate) struct Listed<'a> {
     pub(crate) is_streamable_http: bool,
     /// What was odd about its messages.
     pub(crate) deviations: &'a BTreeSet<Deviation>,
+    /// Which tools the configuration lets through.
+    pub(crate) filter: &'a ToolFilter,
 }
 
-/// What Claude Code would offer of these tables, in their order. Collisions between servers need all of them at once.
-/// `names` are all servers of the configuration: one that was not probed takes part in collisions all the same.
-pub(crate) fn claude(names: &[&ServerName], tables: &[Listed<'_>]) -> Vec<Offer> {
-    claude::offers(names, tables)
+/// What a client would offer of these tables, in their order. Collisions between servers need all of them at once.
+/// `names` are all servers of the configuration that the client starts: one that was not probed takes part in collisions all the same.
+pub(crate) fn offers(client: Client, names: &[&ServerName], tables: &[Listed<'_>]) -> Vec<Offer> {
+    engine::offers(rules(client), names, tables)
+}
+
+/// The full name a client gives a tool, before any rule about lengths and collisions.
+pub(crate) fn full_name(client: Client, server: &ServerName, tool: &str) -> String {
+    rules(client).naming.full(server.as_str(), tool)
+}
+
+fn rules(client: Client) -> &'static Rules {
+    match client {
+        Client::Claude => &claude::RULES,
+        Client::Codex => &codex::RULES,
+        Client::Gemini => &gemini::RULES,
+        // What these do with a list is not known here: the list is shown as the server gives it.
+        Client::ClaudeDesktop | Client::VsCode | Client::Cursor | Client::Copilot | Client::OpenCode | Client::Raw => {
+            &rules::NONE
+        }
+    }
 }

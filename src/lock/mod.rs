@@ -10,9 +10,7 @@ pub(crate) mod store;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use jsonc_parser::ast::{Array, Value};
-
-use crate::json::{Document, Fault, kind};
+use crate::document::{Document, Fault, Member, Node, Syntax};
 use crate::server::ServerName;
 use crate::text;
 
@@ -29,18 +27,13 @@ impl Lock {
     /// # Errors
     /// The place of the first thing that is not an array of different tool names by server name.
     pub(crate) fn parse(document: &Document) -> Result<Self, Fault> {
-        let root = document.parse()?;
-        let Value::Object(object) = &root else {
-            return Err(document.fault(&root, format!("expected an object, found {}", kind(&root))));
-        };
+        let root = document.parse(Syntax::Json)?;
         let mut servers = BTreeMap::new();
-        for property in &object.properties {
-            let name = property.name.as_str();
-            let Value::Array(array) = &property.value else {
-                let message = format!("{name}: expected an array of tool names, found {}", kind(&property.value));
-                return Err(document.fault(&property.value, message));
+        for Member { key: name, node, .. } in &root.object("")?.members {
+            let Some(elements) = node.array() else {
+                return Err(node.fault(format!("{name}: expected an array of tool names, found {}", node.kind())));
             };
-            servers.insert(ServerName::new(name), parse_names(document, name, array)?);
+            servers.insert(ServerName::new(name), parse_names(name, elements)?);
         }
         Ok(Self { servers })
     }
@@ -64,16 +57,14 @@ impl Lock {
     }
 }
 
-fn parse_names(document: &Document, server: &str, array: &Array<'_>) -> Result<BTreeSet<String>, Fault> {
+fn parse_names(server: &str, elements: &[Node]) -> Result<BTreeSet<String>, Fault> {
     let mut names = BTreeSet::new();
-    for (index, element) in array.elements.iter().enumerate() {
-        let Value::StringLit(name) = element else {
-            let message = format!("{server}[{index}]: expected a tool name, found {}", kind(element));
-            return Err(document.fault(element, message));
+    for (index, element) in elements.iter().enumerate() {
+        let Some(name) = element.text() else {
+            return Err(element.fault(format!("{server}[{index}]: expected a tool name, found {}", element.kind())));
         };
-        if !names.insert(name.value.to_string()) {
-            let message = format!("{server}[{index}]: the tool {:?} stands here again", name.value);
-            return Err(document.fault(element, message));
+        if !names.insert(name.to_owned()) {
+            return Err(element.fault(format!("{server}[{index}]: the tool {name:?} stands here again")));
         }
     }
     Ok(names)
@@ -86,7 +77,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::Lock;
-    use crate::json::Document;
+    use crate::document::Document;
     use crate::server::ServerName;
 
     fn parse(text: &str) -> Result<Lock, String> {

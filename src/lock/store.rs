@@ -4,8 +4,8 @@ use std::fs;
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
+use crate::document::Document;
 use crate::error::Error;
-use crate::json::Document;
 use crate::lock::Lock;
 
 /// A larger file is no lock: 50,000 tools of 100 servers would be smaller.

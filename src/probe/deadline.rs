@@ -87,7 +87,7 @@ mod tests {
     fn stdio(line: &str) -> StdioServer {
         let mut words = line.split(' ').map(|word| Expanded { written: word.to_owned(), value: Secret::new(word) });
         let command = words.next().expect("a command");
-        StdioServer { command, arguments: words.collect(), environment: Vec::new() }
+        StdioServer { command, arguments: words.collect(), ..StdioServer::default() }
     }
 
     #[test]

@@ -299,13 +299,28 @@ impl Channel for StdioChannel<'_> {
 fn start(server: &StdioServer) -> Result<(ChildGroup, Pipes), ProbeFailure> {
     let mut command = Command::new(server.command.value.reveal());
     command.args(server.arguments.iter().map(|argument| argument.value.reveal()));
+    for name in &server.withheld {
+        command.env_remove(name);
+    }
+    command.envs(server.provided.iter().map(|(name, value)| (name, value)));
+    if let Some(folder) = &server.folder {
+        command.current_dir(folder);
+    }
     command.envs(server.environment.iter().map(|(name, value)| (name, value.value.reveal())));
     let spawned = match ChildGroup::spawn(&mut command) {
         // A script without a first line (#!): the client's own start falls back to a shell for it, as `execvp(3)` does.
         Err(error) if error.raw_os_error() == Some(rustix::io::Errno::NOEXEC.raw_os_error()) => {
             let mut shell = Command::new("/bin/sh");
             shell.arg(command.get_program()).args(command.get_args());
-            shell.envs(command.get_envs().filter_map(|(name, value)| Some((name, value?))));
+            for (name, value) in command.get_envs() {
+                match value {
+                    Some(value) => shell.env(name, value),
+                    None => shell.env_remove(name),
+                };
+            }
+            if let Some(folder) = command.get_current_dir() {
+                shell.current_dir(folder);
+            }
             ChildGroup::spawn(&mut shell)
         }
         spawned => spawned,

@@ -136,7 +136,7 @@ pub(super) fn verdict(out: &mut dyn Write, verdict: &Verdict) -> io::Result<()> 
         version: VERSION,
         verdict: if verdict.passes() { "pass" } else { "fail" },
         exit_code: verdict.exit.code(),
-        client: verdict.client,
+        client: verdict.client.as_str(),
         configs: &verdict.configs,
         lock: &verdict.lock,
         elapsed_ms: milliseconds(verdict.elapsed),

@@ -4,29 +4,30 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 /// What each room may use of the others. Whoever is not listed here may use nothing.
-const MAY_USE: [(&str, &[&str]); 23] = [
+const MAY_USE: [(&str, &[&str]); 24] = [
     ("server", &[]),
     ("text", &[]),
     ("exit", &[]),
     ("values", &[]),
     ("environment", &[]),
     ("interrupt", &[]),
+    ("naming", &[]),
     ("network", &["environment"]),
     ("deviation", &[]),
     ("observed", &["deviation"]),
     ("finding", &["server"]),
-    ("json", &["server"]),
+    ("document", &["server"]),
     ("error", &["exit", "server", "text"]),
     ("cli", &["values"]),
     ("settings", &["cli", "environment", "error", "network", "values"]),
-    ("config", &["environment", "error", "json", "server"]),
+    ("config", &["document", "environment", "error", "finding", "naming", "server", "values"]),
     ("probe", &["deviation", "error", "interrupt", "network", "observed", "server", "text", "values"]),
     ("progress", &["observed", "probe", "server", "text"]),
     ("redact", &["environment", "observed", "server", "text"]),
-    ("lens", &["deviation", "observed", "server"]),
-    ("lock", &["error", "json", "server", "text"]),
+    ("lens", &["deviation", "naming", "observed", "server", "text", "values"]),
+    ("lock", &["document", "error", "server", "text"]),
     ("compare", &["deviation", "finding", "lens", "observed", "server", "text"]),
-    ("verdict", &["compare", "exit", "finding", "observed", "server"]),
+    ("verdict", &["compare", "exit", "finding", "observed", "server", "values"]),
     ("report", &["compare", "error", "finding", "observed", "server", "settings", "text", "values", "verdict"]),
 ];
 

@@ -1,4 +1,4 @@
-//! How Claude Code makes a full name of a server's and a tool's (tried on 2.1.332: `testdata/scenario/unicode-names.json`).
+//! Names: how Claude Code makes a full name of a server's and a tool's, in a leaf that the rules of configurations need too (tried on 2.1.332: `testdata/scenario/unicode-names.json`).
 
 use std::sync::LazyLock;
 
@@ -12,12 +12,12 @@ static DROPPED: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(r"[\p{Cf}\
 const ROUNDS: usize = 10;
 
 /// `mcp__<server>__<tool>`.
-pub(super) fn full(prefix: &str, tool: &str) -> String {
+pub(crate) fn full(prefix: &str, tool: &str) -> String {
     format!("mcp__{prefix}__{}", of_tool(tool))
 }
 
 /// What a server's name becomes: everything but letters, digits, `_` and `-` is replaced by `_`, once for each UTF-16 unit.
-pub(super) fn of_server(name: &str) -> String {
+pub(crate) fn of_server(name: &str) -> String {
     let mut normalized = String::with_capacity(name.len());
     for c in name.chars() {
         if c.is_ascii_alphanumeric() || matches!(c, '_' | '-') {
@@ -30,7 +30,7 @@ pub(super) fn of_server(name: &str) -> String {
 }
 
 /// What a tool's name becomes: text from servers is brought into compatibility form, and loses what cannot be seen, first.
-pub(super) fn of_tool(name: &str) -> String {
+pub(crate) fn of_tool(name: &str) -> String {
     if name.is_ascii() {
         return of_server(name);
     }

@@ -1,0 +1,104 @@
+//! What Claude Code's settings say of servers: which ones of a project are rejected (`clients.md` 1.3), and look-alikes that nobody reads.
+
+use std::path::{Path, PathBuf};
+
+use super::shown;
+use crate::document::{Document, Member, Node, Syntax};
+use crate::environment::Environment;
+use crate::finding::{Code, Finding};
+use crate::naming;
+use crate::server::{Disabled, Server};
+
+/// Settings of everybody on the machine.
+const MANAGED: &str = "/etc/claude-code/managed-settings.json";
+
+/// Files that people write servers into, and that no client reads (`clients.md` section 5, row 24).
+const LOOK_ALIKES: [&str; 4] = ["mcp.json", ".mcp.jsonc", ".claude/mcp.json", ".claude/.mcp.json"];
+
+/// Marks the servers that settings reject: `disabledMcpjsonServers` in any of them, compared after normalising, and what a person has
+/// switched off for this folder (`disabledMcpServers`). Returns what there is to say of the files.
+pub(super) fn reject(servers: &mut [Server], environment: &Environment) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    for path in settings(environment) {
+        let Some(root) = read(&path, environment, &mut findings) else { continue };
+        let Ok(root) = root.object("") else { continue };
+        mark(servers, root.get("disabledMcpjsonServers"), "disabledMcpjsonServers names it");
+        if let Some(member) = root.member("mcpServers") {
+            findings.push(not_read(member));
+        }
+    }
+    let state = user_folder(environment).map(|folder| match environment.setting("CLAUDE_CONFIG_DIR") {
+        Some(_) => folder.join(".claude.json"),
+        None => folder.with_file_name(".claude.json"),
+    });
+    // A person's own file, full of other things: a fault in it is no business of a gate.
+    if let Some(root) = state.and_then(|path| read(&path, environment, &mut Vec::new())) {
+        let of_folder = || {
+            let projects = root.object("").ok()?.get("projects")?.object("").ok()?;
+            projects.get(&environment.folder.display().to_string())?.object("").ok()?.get("disabledMcpServers")
+        };
+        mark(servers, of_folder(), "it is switched off for this folder (disabledMcpServers)");
+    }
+    findings.extend(LOOK_ALIKES.iter().filter_map(|name| look_alike(name, environment)));
+    findings
+}
+
+/// The settings that count here, most general first.
+fn settings(environment: &Environment) -> Vec<PathBuf> {
+    let user = user_folder(environment).map(|folder| folder.join("settings.json"));
+    let project = environment.folder.join(".claude");
+    let mut paths = vec![PathBuf::from(MANAGED)];
+    paths.extend(user);
+    paths.extend([project.join("settings.json"), project.join("settings.local.json")]);
+    paths.dedup();
+    paths
+}
+
+/// Where a person's own files are.
+fn user_folder(environment: &Environment) -> Option<PathBuf> {
+    let named = environment.setting("CLAUDE_CONFIG_DIR").map(PathBuf::from);
+    named.or_else(|| environment.setting("HOME").map(|home| Path::new(&home).join(".claude")))
+}
+
+fn read(path: &Path, environment: &Environment, findings: &mut Vec<Finding>) -> Option<Node> {
+    let bytes = std::fs::read(path).ok()?;
+    let document = Document::new(shown(path, &environment.folder), &bytes);
+    match document.parse(Syntax::Json) {
+        Ok(root) => Some(root),
+        Err(_) if document.is_blank() => None,
+        Err(fault) => {
+            let message = format!("the client cannot read these settings, and goes on without them: {}", fault.message);
+            findings.push(
+                Finding::new(Code::ConfigIgnored, message).at(&fault.location).help("mend the file, or remove it"),
+            );
+            None
+        }
+    }
+}
+
+fn mark(servers: &mut [Server], names: Option<&Node>, reason: &str) {
+    for node in names.and_then(Node::array).unwrap_or_default() {
+        let Some(name) = node.text().map(naming::of_server) else { continue };
+        for server in servers.iter_mut().filter(|server| naming::of_server(server.name.as_str()) == name) {
+            server.disabled.get_or_insert(Disabled { reason: reason.to_owned(), location: node.location.clone() });
+        }
+    }
+}
+
+fn not_read(member: &Member) -> Finding {
+    Finding::new(Code::ConfigIgnored, "no client reads servers from here (mcpServers in settings)")
+        .at(&member.location)
+        .help("move them into .mcp.json")
+}
+
+fn look_alike(name: &str, environment: &Environment) -> Option<Finding> {
+    let path = environment.folder.join(name);
+    let root = read(&path, environment, &mut Vec::new())?;
+    let member = root.object("").ok()?.member("mcpServers")?;
+    let message = format!("no client reads servers from {name}");
+    Some(
+        Finding::new(Code::ConfigIgnored, message)
+            .at(&member.location)
+            .help("move them into .mcp.json, or remove the file"),
+    )
+}

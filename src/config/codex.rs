@@ -1,0 +1,316 @@
+//! Codex's `config.toml`, `[mcp_servers.NAME]`: nothing is expanded, the environment is an allow-list, and servers that are not `required`
+//! are waited for one second. Rules as seen on Codex 0.171.0 (`clients.md` section 2).
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use super::entry::{self, Entry, Field};
+use super::{Content, File, Source, expand};
+use crate::document::{Fault, Member, Node, Object, Syntax, Value};
+use crate::environment::Environment;
+use crate::server::{Disabled, Expanded, Patience, RemoteServer, Server, StdioServer, ToolFilter, Transport};
+use crate::values::Client;
+
+/// Codex's configuration.
+pub(super) struct ConfigToml;
+
+/// What a child process inherits on Unix.
+const INHERITED: [&str; 11] =
+    ["HOME", "LOGNAME", "PATH", "SHELL", "USER", "__CF_USER_TEXT_ENCODING", "LANG", "LC_ALL", "TERM", "TMPDIR", "TZ"];
+
+/// Keys of every entry.
+const KEYS: [&str; 28] = [
+    "command",
+    "args",
+    "env",
+    "env_vars",
+    "cwd",
+    "url",
+    "bearer_token_env_var",
+    "http_headers",
+    "env_http_headers",
+    "http_headers_helper",
+    "auth",
+    "oauth",
+    "oauth_resource",
+    "scopes",
+    "startup_timeout_sec",
+    "startup_timeout_ms",
+    "tool_timeout_sec",
+    "enabled",
+    "required",
+    "enabled_tools",
+    "disabled_tools",
+    "default_tools_approval_mode",
+    "tools",
+    "supports_parallel_tool_calls",
+    "experimental_environment",
+    "environment_id",
+    "startup_readiness",
+    "name",
+];
+
+/// How long a server may take to start.
+const STARTUP: Duration = Duration::from_secs(10);
+/// How long one that is not required is waited for (`mcp_optional_startup_grace_ms`).
+const GRACE: Duration = Duration::from_secs(1);
+
+impl Source for ConfigToml {
+    fn client(&self) -> Client {
+        Client::Codex
+    }
+
+    fn recognises(&self, path: &Path) -> bool {
+        path.file_name().is_some_and(|name| name == "config.toml")
+    }
+
+    /// The project's file, read in trusted folders only, then the person's.
+    fn places(&self, environment: &Environment) -> Vec<PathBuf> {
+        let home = environment.setting("CODEX_HOME").map(PathBuf::from);
+        let home = home.or_else(|| environment.setting("HOME").map(|home| Path::new(&home).join(".codex")));
+        let project = environment.folder.join(".codex/config.toml");
+        std::iter::once(project).chain(home.map(|home| home.join("config.toml"))).collect()
+    }
+
+    fn syntax(&self) -> Syntax {
+        Syntax::Toml
+    }
+
+    fn allows_blank(&self) -> bool {
+        true
+    }
+
+    fn read(&self, root: &Node, file: &File<'_>) -> Result<Content, Fault> {
+        let root = root.object("")?;
+        let Some(servers) = root.get("mcp_servers") else { return Ok(Content::default()) };
+        let grace = entry::number(root, "mcp_optional_startup_grace_ms").ok().flatten();
+        let grace = grace.and_then(|ms| Duration::try_from_secs_f64(ms / 1000.0).ok()).unwrap_or(GRACE);
+        let members = &servers.object("mcp_servers")?.members;
+        // One wrong entry fails the whole program, so that it is a fault of the file.
+        let servers = members.iter().map(|member| server(member, file.environment, grace)).collect::<Result<_, _>>()?;
+        Ok(Content { servers, findings: Vec::new() })
+    }
+}
+
+fn server(member: &Member, environment: &Environment, grace: Duration) -> Result<Server, Fault> {
+    let mut entry = Entry::new(member, &expand::Literal);
+    let fault = |reason: String| Fault {
+        location: member.location.clone(),
+        message: format!("mcp_servers.{}: {reason}; Codex does not start with this", member.key),
+    };
+    let object = entry.object().map_err(fault)?;
+    let transport = transport(&mut entry, object, environment).map_err(fault)?;
+    let required = entry::flag(object, "required", false).map_err(fault)?;
+    let startup = startup(object).map_err(fault)?;
+    let disabled = match object.member("enabled") {
+        Some(Member { node: Node { value: Value::Boolean(false), location }, .. }) => {
+            Some(Disabled { reason: "enabled is false".to_owned(), location: location.clone() })
+        }
+        _ => None,
+    };
+    let filter = ToolFilter {
+        only: entry::names(object, "enabled_tools").map_err(fault)?.map(|names| ("enabled_tools", names)),
+        without: entry::names(object, "disabled_tools").map_err(fault)?.map(|names| ("disabled_tools", names)),
+    };
+    let budget = if required || grace.is_zero() { startup } else { grace.min(startup) };
+    let advice = if required {
+        "raise startup_timeout_sec in its entry"
+    } else {
+        "set required = true in its entry, or mcp_optional_startup_grace_ms = 0 at the top of the file"
+    };
+    let patience = Some(Patience { budget, advice });
+    let server = entry.finish(Ok(transport), &KEYS);
+    Ok(Server { disabled, required: Some(required), patience, filter, ..server })
+}
+
+fn transport(entry: &mut Entry<'_>, object: &Object, environment: &Environment) -> Result<Transport, String> {
+    match (object.get("command"), object.get("url")) {
+        (Some(_), Some(_)) => Err("it has both command and url".to_owned()),
+        (None, None) => Err("it has neither command nor url".to_owned()),
+        (Some(_), None) => stdio(entry, object, environment).map(Transport::Stdio),
+        (None, Some(_)) => remote(entry, object, environment).map(Transport::Http),
+    }
+}
+
+fn stdio(entry: &mut Entry<'_>, object: &Object, environment: &Environment) -> Result<StdioServer, String> {
+    let command = entry.required(object, "command", Field::Command)?;
+    let arguments = entry.texts(object, "args", Field::Argument)?;
+    let folder = match object.get("cwd") {
+        Some(node) => Some(environment.folder.join(entry.text(node, "cwd", Field::Folder)?.value.reveal())),
+        None => None,
+    };
+    let mut variables = passed_on(entry, object, environment)?;
+    variables.extend(entry.map(object, "env", Field::Environment)?);
+    let withheld = environment.iter().map(|(name, _)| name).filter(|name| !INHERITED.contains(&name.as_str()));
+    Ok(StdioServer {
+        command,
+        arguments,
+        environment: variables,
+        withheld: withheld.collect(),
+        provided: Vec::new(),
+        folder,
+    })
+}
+
+/// `env_vars`: names, or objects with one, of variables that are passed on.
+fn passed_on(
+    entry: &mut Entry<'_>,
+    object: &Object,
+    environment: &Environment,
+) -> Result<Vec<(String, Expanded)>, String> {
+    let Some(node) = object.get("env_vars") else { return Ok(Vec::new()) };
+    let elements = node.array().ok_or_else(|| format!("env_vars: expected an array, found {}", node.kind()))?;
+    let mut variables = Vec::new();
+    for (index, element) in elements.iter().enumerate() {
+        let path = format!("env_vars[{index}]");
+        let name = match &element.value {
+            Value::Text(name) => name,
+            Value::Object(map) if map.get("source").and_then(Node::text) == Some("remote") => continue,
+            Value::Object(map) => match map.get("name").and_then(Node::text) {
+                Some(name) => name,
+                None => return Err(format!("{path}: expected a name")),
+            },
+            _ => return Err(format!("{path}: expected a name, found {}", element.kind())),
+        };
+        if let Some(value) = entry.variable(name, element, &path, environment) {
+            variables.push((name.to_owned(), Expanded { written: name.to_owned(), value }));
+        }
+    }
+    Ok(variables)
+}
+
+fn remote(entry: &mut Entry<'_>, object: &Object, environment: &Environment) -> Result<RemoteServer, String> {
+    if object.get("bearer_token").is_some() {
+        return Err(
+            "bearer_token: a literal token is not supported; name a variable with bearer_token_env_var".to_owned()
+        );
+    }
+    let url = entry.required(object, "url", Field::Url)?;
+    let mut headers = entry.map(object, "http_headers", Field::Header)?;
+    // A header whose variable is not set is left out.
+    if let Some(node) = object.get("env_http_headers") {
+        let map = node.object("env_http_headers").map_err(|fault| fault.message)?;
+        for member in &map.members {
+            let path = format!("env_http_headers.{}", member.key);
+            let name =
+                member.node.text().ok_or_else(|| format!("{path}: expected a name, found {}", member.node.kind()))?;
+            if let Some(value) = entry.variable(name, &member.node, &path, environment) {
+                headers.push((member.key.clone(), Expanded { written: name.to_owned(), value }));
+            }
+        }
+    }
+    if let Some(node) = object.get("bearer_token_env_var") {
+        let name =
+            node.text().ok_or_else(|| format!("bearer_token_env_var: expected a name, found {}", node.kind()))?;
+        if let Some(value) = entry.variable(name, node, "bearer_token_env_var", environment) {
+            let value = crate::server::Secret::new(format!("Bearer {}", value.reveal()));
+            headers.push(("Authorization".to_owned(), Expanded { written: name.to_owned(), value }));
+        }
+    }
+    Ok(RemoteServer { url, headers })
+}
+
+/// `startup_timeout_sec` wins over `startup_timeout_ms`.
+fn startup(object: &Object) -> Result<Duration, String> {
+    let (seconds, milliseconds) =
+        (entry::number(object, "startup_timeout_sec")?, entry::number(object, "startup_timeout_ms")?);
+    match seconds.or(milliseconds.map(|ms| ms / 1000.0)) {
+        None => Ok(STARTUP),
+        Some(seconds) => {
+            Duration::try_from_secs_f64(seconds).map_err(|_| format!("startup_timeout_sec: {seconds} is no time"))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::{ConfigToml, Source as _};
+    use crate::config::File;
+    use crate::document::{Document, Syntax};
+    use crate::environment::Environment;
+    use crate::server::{Server, Transport, VariableState};
+
+    fn try_read(text: &str) -> Result<Vec<Server>, String> {
+        let root = Document::new("config.toml", text.as_bytes()).parse(Syntax::Toml).expect("TOML");
+        let environment =
+            Environment::of(&[("HOME", "/h"), ("PATH", "/bin"), ("GITHUB_TOKEN", "t0ken"), ("EMPTY", "")]);
+        let file = File { path: Path::new("/config.toml"), is_found: true, environment: &environment };
+        ConfigToml
+            .read(&root, &file)
+            .map(|content| content.servers)
+            .map_err(|fault| format!("{}: {}", fault.location, fault.message))
+    }
+
+    fn read(text: &str) -> Server {
+        try_read(text).expect("servers").remove(0)
+    }
+
+    #[test]
+    fn nothing_is_expanded_and_little_is_inherited() {
+        let server = read(
+            "[mcp_servers.s]\ncommand = \"run\"\nargs = [\"${HOME}\"]\nenv = { A = \"${B}\" }\nenv_vars = [\"GITHUB_TOKEN\", \"GONE\"]\ncwd = \"sub\"",
+        );
+        let Ok(Transport::Stdio(stdio)) = &server.transport else { panic!("{server:?}") };
+        assert_eq!(stdio.arguments[0].value.reveal(), "${HOME}");
+        let variables: Vec<(&str, &str)> =
+            stdio.environment.iter().map(|(name, text)| (name.as_str(), text.value.reveal())).collect();
+        assert_eq!(variables, [("GITHUB_TOKEN", "t0ken"), ("A", "${B}")]);
+        assert_eq!(stdio.withheld, ["EMPTY", "GITHUB_TOKEN"]);
+        assert_eq!(stdio.folder.as_deref(), Some(Path::new("/sub")));
+        let states: Vec<VariableState> = server.variables.iter().map(|variable| variable.state).collect();
+        assert_eq!(states, [VariableState::Set, VariableState::Unset]);
+    }
+
+    #[test]
+    fn headers_come_from_variables_by_name() {
+        let server = read(
+            "[mcp_servers.s]\nurl = \"https://h/mcp\"\nbearer_token_env_var = \"GITHUB_TOKEN\"\nhttp_headers = { X = \"1\" }\nenv_http_headers = { Y = \"GONE\", Z = \"GITHUB_TOKEN\" }",
+        );
+        let Ok(Transport::Http(remote)) = &server.transport else { panic!("{server:?}") };
+        let headers: Vec<(&str, &str)> =
+            remote.headers.iter().map(|(name, text)| (name.as_str(), text.value.reveal())).collect();
+        assert_eq!(headers, [("X", "1"), ("Z", "t0ken"), ("Authorization", "Bearer t0ken")]);
+    }
+
+    #[test]
+    fn what_fails_the_whole_program_is_a_fault() {
+        let cases = [
+            ("command = \"a\"\nurl = \"b\"", "both"),
+            ("enabled = true", "neither"),
+            ("url = \"b\"\nbearer_token = \"x\"", "bearer_token_env_var"),
+            ("command = \"a\"\nargs = \"b\"", "args: expected an array"),
+            ("command = \"a\"\nstartup_timeout_sec = -1", "is no time"),
+        ];
+        for (entry, reason) in cases {
+            let fault = try_read(&format!("[mcp_servers.s]\n{entry}")).expect_err(entry);
+            assert!(fault.starts_with("config.toml:1:14: mcp_servers.s: ") && fault.contains(reason), "{fault}");
+        }
+    }
+
+    #[test]
+    fn unknown_keys_are_told_and_the_rest_is_read() {
+        let server = read(
+            "[mcp_servers.s]\ncommand = \"a\"\nheaders = {}\nenabled = false\nenabled_tools = [\"t\"]\ndisabled_tools = [\"u\"]",
+        );
+        assert_eq!(server.unknown_keys[0].0, "headers");
+        assert!(server.disabled.is_some());
+        assert_eq!(server.filter.keeps_out("u"), Some("disabled_tools"));
+        assert_eq!(server.filter.keeps_out("x"), Some("enabled_tools"));
+        assert_eq!(server.filter.keeps_out("t"), None);
+    }
+
+    #[test]
+    fn what_is_not_required_is_waited_for_one_second() {
+        let wait = |more: &str, top: &str| {
+            let server = read(&format!("{top}\n[mcp_servers.s]\ncommand = \"a\"\n{more}"));
+            (server.required, server.patience.expect("a patience").budget.as_millis())
+        };
+        assert_eq!(wait("", ""), (Some(false), 1_000));
+        assert_eq!(wait("required = true", ""), (Some(true), 10_000));
+        assert_eq!(wait("required = true\nstartup_timeout_sec = 2.5\nstartup_timeout_ms = 1", ""), (Some(true), 2_500));
+        assert_eq!(wait("", "mcp_optional_startup_grace_ms = 0"), (Some(false), 10_000));
+        assert_eq!(wait("", "mcp_optional_startup_grace_ms = 3000"), (Some(false), 3_000));
+    }
+}

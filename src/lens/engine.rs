@@ -1,0 +1,411 @@
+//! Applies a client's rules to tables.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::annotation::{self, Fault};
+use super::rules::{Bound, Collisions, LongNames, Rules, Schema};
+use super::{Listed, Offer, Unusable, schema};
+use crate::deviation::{Carrier, Deviation};
+use crate::observed::{Era, Tool};
+use crate::server::ServerName;
+use crate::text;
+
+/// How many names a reason names.
+const NAMED: usize = 4;
+/// How much of a long name is kept at either end.
+const KEPT_END: usize = 30;
+
+/// What the client would offer, server by server. `names` are all servers of the configuration, probed or not.
+pub(super) fn offers(rules: &Rules, names: &[&ServerName], tables: &[Listed<'_>]) -> Vec<Offer> {
+    let mut by_prefix: BTreeMap<String, Vec<&str>> = BTreeMap::new();
+    for name in names {
+        by_prefix.entry(rules.naming.server(name.as_str())).or_default().push(name.as_str());
+    }
+    tables
+        .iter()
+        .map(|listed| {
+            let prefix = rules.naming.server(listed.server.as_str());
+            let namesakes = by_prefix.get(&prefix).map(Vec::as_slice).unwrap_or_default();
+            offer(rules, listed, &prefix, namesakes)
+        })
+        .collect()
+}
+
+fn offer(rules: &Rules, listed: &Listed<'_>, prefix: &str, namesakes: &[&str]) -> Offer {
+    let is_known = rules.versions.is_none_or(|versions| versions.contains(&listed.version));
+    let refused_version = (listed.era == Era::Legacy && !is_known).then(|| listed.version.to_owned());
+    if let Some(reason) = whole_list_reason(rules, listed, prefix, namesakes) {
+        let drop_all = |tool: &Tool| Unusable { tool: tool.name.clone(), reason: reason.clone() };
+        let unusable = listed.table.tools.iter().map(drop_all).collect();
+        return Offer { unusable, refused_version, ..Offer::default() };
+    }
+    let full = |tool: &Tool| rules.naming.full(listed.server.as_str(), &tool.name);
+    let mut by_name: BTreeMap<String, BTreeSet<&str>> = BTreeMap::new();
+    for tool in &listed.table.tools {
+        by_name.entry(full(tool)).or_default().insert(&tool.name);
+    }
+    let mut offer = Offer::default();
+    for tool in &listed.table.tools {
+        let full = full(tool);
+        if let Some(reason) = reason(rules, listed, tool, &full) {
+            offer.unusable.push(Unusable { tool: tool.name.clone(), reason });
+            continue;
+        }
+        if let Some(reason) = collision(rules, &full, by_name.get(&full)) {
+            offer.unusable.push(Unusable { tool: tool.name.clone(), reason });
+        }
+        // One of those that collide has the name.
+        offer.offered.push(shortened(rules, full));
+    }
+    offer.offered.sort_unstable();
+    offer.offered.dedup();
+    if refused_version.is_some() {
+        offer.offered.clear();
+    }
+    offer.refused_version = refused_version;
+    offer
+}
+
+/// `"a", "b" and 7 more`.
+fn quoted<'a>(names: impl ExactSizeIterator<Item = &'a str>) -> String {
+    let more = names.len().saturating_sub(NAMED);
+    let shown: Vec<String> = names.take(NAMED).map(|name| format!("{name:?}")).collect();
+    let shown = shown.join(", ");
+    if more == 0 { shown } else { format!("{shown} and {more} more") }
+}
+
+/// Why the client would offer nothing of this table.
+fn whole_list_reason(rules: &Rules, listed: &Listed<'_>, prefix: &str, namesakes: &[&str]) -> Option<String> {
+    let table = listed.table;
+    if let Some(deviation) =
+        listed.deviations.iter().find(|deviation| rules.reads_plain_messages_only && is_unreadable(deviation))
+    {
+        return Some(format!("the server {}, which the client does not read", deviation.what()));
+    }
+    if rules.needs_capability && !table.declares_tools {
+        return Some(
+            "the server does not declare the capability \"tools\", so that the client does not ask".to_owned(),
+        );
+    }
+    if rules.null_cursor_loses && table.null_cursor {
+        return Some("the last page says \"nextCursor\": null, for which the client drops the whole list".to_owned());
+    }
+    if rules.repeated_cursor_loses && table.repeated_cursor {
+        return Some("a cursor comes a second time, for which the client drops the whole list".to_owned());
+    }
+    if let Some(fault) = table.handshake_fault.filter(|_| rules.checks_handshake) {
+        return Some(format!("the answer to initialize is one that the client refuses: {fault}"));
+    }
+    if let Some(Bound::Loses(most)) =
+        rules.pages.filter(|bound| matches!(bound, Bound::Loses(most) if table.pages > *most))
+    {
+        return Some(format!("the list has {} pages, and the client drops one of more than {most}", table.pages));
+    }
+    if let Some(most) = rules.most_tools.filter(|most| table.tools.len() > *most) {
+        let count = text::count(table.tools.len(), "tool");
+        return Some(format!("the list has {count}, and the client drops one of more than {most}"));
+    }
+    if rules.collisions == Collisions::One && namesakes.len() > 1 {
+        let names = quoted(namesakes.iter().copied());
+        let full = rules.naming.full(prefix, "");
+        return Some(format!("the servers {names} all become {full}, and the client keeps only one of them"));
+    }
+    let (index, tool, fault) = table
+        .tools
+        .iter()
+        .enumerate()
+        .find_map(|(index, tool)| Some((index, tool, schema_fault(rules.schema, tool)?)))?;
+    Some(format!("tools[{index}] ({}): {fault}; for one such tool the client drops the whole list", tool.name))
+}
+
+fn schema_fault(schema: Schema, tool: &Tool) -> Option<&'static str> {
+    match schema {
+        Schema::Any => None,
+        Schema::Input => tool.definition["inputSchema"].is_null().then_some("it has no inputSchema"),
+        Schema::Strict => schema::fault(&tool.definition),
+    }
+}
+
+/// Messages that a client's JSON parser, or its schema of a message, refuses; a body over HTTP is read by other means.
+fn is_unreadable(deviation: &Deviation) -> bool {
+    matches!(deviation, Deviation::Batch(Carrier::Stream) | Deviation::ByteOrderMark(Carrier::Stream))
+}
+
+/// Why the client would not offer this one tool.
+fn reason(rules: &Rules, listed: &Listed<'_>, tool: &Tool, full: &str) -> Option<String> {
+    if let Some(Bound::Reads(most)) =
+        rules.pages.filter(|bound| matches!(bound, Bound::Reads(most) if tool.page >= *most))
+    {
+        return Some(format!("stands on page {}, and the client stops after page {most}", tool.page + 1));
+    }
+    if rules.empty_cursor_ends && listed.table.empty_cursor_after.is_some_and(|pages| tool.page >= pages) {
+        return Some("stands behind an empty nextCursor, at which the client stops".to_owned());
+    }
+    if let Some(key) = listed.filter.keeps_out(&tool.name) {
+        return Some(format!("{key} of its entry leaves it out"));
+    }
+    let length = full.chars().count();
+    if let LongNames::Dropped(longest) = rules.long_names
+        && length > longest
+    {
+        return Some(format!("its full name has {length} characters, and the client drops it above {longest}"));
+    }
+    if rules.checks_annotations && listed.is_streamable_http && listed.era == Era::Modern {
+        let faults = annotation::faults(&tool.definition["inputSchema"]);
+        let fault = faults.iter().find(|fault| !matches!(fault, Fault::Number(_)))?;
+        return Some(format!("its x-mcp-header annotations are not valid ({fault})"));
+    }
+    None
+}
+
+/// Why a name is lost to another tool.
+fn collision(rules: &Rules, full: &str, sharing: Option<&BTreeSet<&str>>) -> Option<String> {
+    let sharing = sharing.filter(|sharing| rules.collisions == Collisions::One && sharing.len() > 1)?;
+    let names = quoted(sharing.iter().copied());
+    Some(format!("{names} all become {full}, and the client keeps only one of them"))
+}
+
+/// The name as the client writes it when it is too long.
+fn shortened(rules: &Rules, full: String) -> String {
+    let length = full.chars().count();
+    let (start, end) = match rules.long_names {
+        LongNames::Hashed(longest) if length > longest => (longest - 3, 0),
+        LongNames::Middled(longest) if length > longest => (KEPT_END, KEPT_END),
+        _ => return full,
+    };
+    let head: String = full.chars().take(start).collect();
+    let tail: String = full.chars().skip(length - end).collect();
+    format!("{head}...{tail}")
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use serde_json::{Value, json};
+
+    use crate::deviation::{Carrier, Deviation};
+    use crate::lens::{Listed, Offer, offers};
+    use crate::observed::{Era, Tool, ToolTable};
+    use crate::server::{ServerName, ToolFilter};
+    use crate::values::Client;
+
+    fn tool(name: &str) -> Tool {
+        let definition = json!({ "name": name, "inputSchema": { "type": "object" } });
+        Tool { name: name.to_owned(), page: 0, definition }
+    }
+
+    fn table(tools: Vec<Tool>) -> ToolTable {
+        ToolTable { tools, pages: 1, declares_tools: true, ..ToolTable::default() }
+    }
+
+    fn listed<'a>(server: &'a ServerName, table: &'a ToolTable) -> Listed<'a> {
+        static NONE: BTreeSet<Deviation> = BTreeSet::new();
+        static ALL: ToolFilter = ToolFilter { only: None, without: None };
+        Listed {
+            server,
+            table,
+            era: Era::Legacy,
+            version: "2025-11-25",
+            is_streamable_http: false,
+            deviations: &NONE,
+            filter: &ALL,
+        }
+    }
+
+    fn offer(server: &str, table: &ToolTable) -> Offer {
+        let server = ServerName::new(server);
+        offers(Client::Claude, &[&server], &[listed(&server, table)]).remove(0)
+    }
+
+    #[test]
+    fn names_are_made_as_the_client_makes_them() {
+        let offer = offer("my.srv", &table(vec![tool("b/c"), tool("a-1_x")]));
+        assert_eq!(offer.offered, ["mcp__my_srv__a-1_x", "mcp__my_srv__b_c"]);
+        assert!(offer.unusable.is_empty());
+    }
+
+    /// Each fault was seen to lose the whole list while the server stays "connected".
+    #[test]
+    fn one_bad_tool_loses_all() {
+        let bad: [(&str, Value); 13] = [
+            ("title is no string", json!({ "inputSchema": { "type": "object" }, "title": null })),
+            ("annotations is", json!({ "inputSchema": { "type": "object" }, "annotations": null })),
+            (
+                "annotations is",
+                json!({ "inputSchema": { "type": "object" }, "annotations": { "readOnlyHint": "yes" } }),
+            ),
+            ("outputSchema.type", json!({ "inputSchema": { "type": "object" }, "outputSchema": null })),
+            ("_meta is no object", json!({ "inputSchema": { "type": "object" }, "_meta": null })),
+            ("icons is no array", json!({ "inputSchema": { "type": "object" }, "icons": null })),
+            ("inputSchema is no object", json!({})),
+            ("inputSchema.type is not", json!({ "inputSchema": { "anyOf": [] } })),
+            ("inputSchema.type is not", json!({ "inputSchema": { "type": "string" } })),
+            ("properties is no object of schemas", json!({ "inputSchema": { "type": "object", "properties": null } })),
+            ("required is no array of names", json!({ "inputSchema": { "type": "object", "required": [1] } })),
+            ("description is no string", json!({ "inputSchema": { "type": "object" }, "description": null })),
+            ("inputSchema is no object", json!({ "inputSchema": null })),
+        ];
+        for (fault, definition) in bad {
+            let offer = offer("s", &table(vec![tool("good"), Tool { definition, ..tool("bad") }]));
+            assert!(offer.offered.is_empty());
+            assert_eq!(offer.unusable.len(), 2);
+            assert!(offer.unusable[0].reason.contains(fault), "{}", offer.unusable[0].reason);
+            assert!(offer.unusable[0].reason.starts_with("tools[1] (bad)"));
+        }
+    }
+
+    #[test]
+    fn a_root_any_of_beside_the_type_is_fine() {
+        let definition = json!({ "inputSchema": { "type": "object", "anyOf": [] }, "description": "" });
+        assert_eq!(offer("s", &table(vec![Tool { definition, ..tool("a") }])).offered, ["mcp__s__a"]);
+    }
+
+    #[test]
+    fn limits_and_collisions_lose_single_tools() {
+        let late = Tool { page: 20, ..tool("late") };
+        let long = tool(&"x".repeat(121));
+        let found = offer("s", &table(vec![tool("a.b"), tool("a/b"), tool("fine"), tool("fine"), late, long]));
+        assert_eq!(found.offered, ["mcp__s__a_b", "mcp__s__fine"]);
+        let reasons: Vec<&str> = found.unusable.iter().map(|unusable| unusable.reason.as_str()).collect();
+        assert_eq!(reasons[0], "\"a.b\", \"a/b\" all become mcp__s__a_b, and the client keeps only one of them");
+        assert_eq!(reasons[2], "stands on page 21, and the client stops after page 20");
+        assert_eq!(reasons[3], "its full name has 129 characters, and the client drops it above 128");
+        let behind = ToolTable { empty_cursor_after: Some(1), ..table(vec![tool("a"), Tool { page: 1, ..tool("b") }]) };
+        assert_eq!(offer("s", &behind).offered, ["mcp__s__a"]);
+    }
+
+    #[test]
+    fn a_list_can_be_lost_as_a_whole() {
+        for lost in [
+            ToolTable { declares_tools: false, ..table(vec![tool("a")]) },
+            ToolTable { null_cursor: true, ..table(vec![tool("a")]) },
+        ] {
+            assert!(offer("s", &lost).offered.is_empty());
+            assert_eq!(offer("s", &lost).unusable.len(), 1);
+        }
+    }
+
+    #[test]
+    fn servers_that_share_a_prefix_lose_each_other() {
+        let (a, b) = (ServerName::new("a b"), ServerName::new("a_b"));
+        let table = table(vec![tool("t")]);
+        for offer in offers(Client::Claude, &[&a, &b], &[listed(&a, &table), listed(&b, &table)]) {
+            assert!(offer.offered.is_empty());
+            assert!(offer.unusable[0].reason.contains("\"a b\", \"a_b\""));
+        }
+    }
+
+    #[test]
+    fn another_version_is_turned_down() {
+        let (server, table) = (ServerName::new("s"), table(vec![tool("a")]));
+        let listed = |era| Listed { era, version: "2026-07-28", ..listed(&server, &table) };
+        let offer = offers(Client::Claude, &[&server], &[listed(Era::Legacy)]).remove(0);
+        assert_eq!(offer.refused_version.as_deref(), Some("2026-07-28"));
+        assert!(offer.offered.is_empty() && offer.unusable.is_empty());
+        assert_eq!(offers(Client::Claude, &[&server], &[listed(Era::Modern)])[0].offered, ["mcp__s__a"]);
+    }
+
+    #[test]
+    fn answers_that_the_client_cannot_read_lose_the_list() {
+        let (server, table) = (ServerName::new("s"), table(vec![tool("a")]));
+        for (deviation, is_lost) in [
+            (Deviation::Batch(Carrier::Stream), true),
+            (Deviation::ByteOrderMark(Carrier::Stream), true),
+            (Deviation::Batch(Carrier::Body), false),
+            (Deviation::NotUtf8, false),
+            (Deviation::IdOfAnotherType, false),
+        ] {
+            let deviations = BTreeSet::from([deviation]);
+            let offer =
+                offers(Client::Claude, &[&server], &[Listed { deviations: &deviations, ..listed(&server, &table) }])
+                    .remove(0);
+            assert_eq!(offer.offered.is_empty(), is_lost, "{deviations:?}");
+        }
+    }
+
+    #[test]
+    fn annotations_matter_over_modern_http_only() {
+        let server = ServerName::new("s");
+        let with = |name: &str, kind: &str, header: &str| {
+            let property = json!({ "type": kind, "x-mcp-header": header });
+            let definition =
+                json!({ "name": name, "inputSchema": { "type": "object", "properties": { "p": property } } });
+            Tool { definition, ..tool(name) }
+        };
+        let table =
+            table(vec![with("bad", "string", "a b"), with("fine", "string", "A"), with("number", "number", "A")]);
+        for (is_streamable_http, era, count) in
+            [(true, Era::Modern, 2), (true, Era::Legacy, 3), (false, Era::Modern, 3)]
+        {
+            let listed = Listed { era, is_streamable_http, ..listed(&server, &table) };
+            assert_eq!(offers(Client::Claude, &[&server], &[listed]).remove(0).offered.len(), count);
+        }
+    }
+
+    #[test]
+    fn what_the_configuration_keeps_out_is_not_offered() {
+        let (server, table) = (ServerName::new("s"), table(vec![tool("a"), tool("b"), tool("c")]));
+        let names = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>();
+        let filter = ToolFilter {
+            only: Some(("enabled_tools", names(&["a", "b"]))),
+            without: Some(("disabled_tools", names(&["b"]))),
+        };
+        let offer =
+            offers(Client::Codex, &[&server], &[Listed { filter: &filter, ..listed(&server, &table) }]).remove(0);
+        assert_eq!(offer.offered, ["mcp__s__a"]);
+        let reasons: Vec<&str> = offer.unusable.iter().map(|unusable| unusable.reason.as_str()).collect();
+        assert_eq!(reasons, ["disabled_tools of its entry leaves it out", "enabled_tools of its entry leaves it out"]);
+    }
+
+    fn of(client: Client, table: &ToolTable) -> Offer {
+        let server = ServerName::new("s");
+        offers(client, &[&server], &[listed(&server, table)]).remove(0)
+    }
+
+    /// `clients.md` section 2, limits: each loses the whole server.
+    #[test]
+    fn codex_loses_whole_servers() {
+        let many = |count: usize| table((0..count).map(|at| tool(&format!("t{at}"))).collect());
+        assert_eq!(of(Client::Codex, &many(2_048)).offered.len(), 2_048);
+        assert!(of(Client::Codex, &many(2_049)).offered.is_empty());
+        let pages = |pages| ToolTable { pages, ..table(vec![tool("a")]) };
+        assert_eq!(of(Client::Codex, &pages(100)).offered.len(), 1);
+        assert!(of(Client::Codex, &pages(101)).offered.is_empty());
+        assert!(of(Client::Codex, &ToolTable { repeated_cursor: true, ..table(vec![tool("a")]) }).offered.is_empty());
+        let without = Tool { definition: json!({ "name": "bad" }), ..tool("bad") };
+        assert!(of(Client::Codex, &table(vec![tool("a"), without])).offered.is_empty());
+    }
+
+    /// `clients.md` section 2, accepted.
+    #[test]
+    fn codex_accepts_what_claude_does_not() {
+        let odd = Tool {
+            definition: json!({ "inputSchema": { "anyOf": [], "properties": null }, "description": null }),
+            ..tool("odd")
+        };
+        let odd = ToolTable { declares_tools: false, null_cursor: true, ..table(vec![odd]) };
+        assert_eq!(of(Client::Codex, &odd).offered, ["mcp__s__odd"]);
+        assert!(of(Client::Claude, &odd).offered.is_empty());
+        let long = of(Client::Codex, &table(vec![tool(&"x".repeat(200))]));
+        assert_eq!((long.offered[0].chars().count(), long.unusable.len()), (128, 0));
+        let two = of(Client::Codex, &table(vec![tool("a.b"), tool("a/b")]));
+        assert!(two.unusable.is_empty(), "{two:?}");
+    }
+
+    /// `clients.md` section 3.
+    #[test]
+    fn gemini_reads_one_page_and_shortens_names() {
+        let late = Tool { page: 1, ..tool("late") };
+        let found = of(Client::Gemini, &ToolTable { pages: 2, ..table(vec![tool("a"), late, tool(&"x".repeat(70))]) });
+        let middle = format!("mcp_s_{}...{}", "x".repeat(24), "x".repeat(30));
+        assert_eq!(found.offered, ["mcp_s_a".to_owned(), middle]);
+        assert_eq!(found.unusable[0].tool, "late");
+    }
+
+    #[test]
+    fn without_a_client_everything_is_offered_as_it_is() {
+        let odd = ToolTable { null_cursor: true, declares_tools: false, ..table(vec![tool("a b"), tool("c")]) };
+        assert_eq!(of(Client::Raw, &odd).offered, ["a b", "c"]);
+    }
+}
