@@ -47,6 +47,17 @@ pub(crate) struct LockArgs {
     /// With --update-lock: server NAME may list no tool at all (repeatable).
     #[arg(long, value_name = "NAME", requires = "update_lock", help_heading = "Lock")]
     pub(crate) allow_empty: Vec<String>,
+    /// No probe, nothing executed, nothing sent: the configuration, the lock, the rules, and their agreement only (pull requests from
+    /// forks, pre-commit).
+    #[arg(long = "static", conflicts_with_all = ["update_lock", "tempfail"], help_heading = "Judging")]
+    pub(crate) is_static: bool,
+    /// Names of tools the run is allowed to use, as given to the agent (repeatable): each that nothing offers is `rule-dead`.
+    #[arg(long, value_name = "TEXT", conflicts_with = "update_lock", help_heading = "Judging")]
+    pub(crate) allowed_tools: Vec<String>,
+    /// The exact names in permission rules, agents, commands, skills and --allowed-tools are needed: one that is missing is an error,
+    /// lock or no lock.
+    #[arg(long, conflicts_with = "update_lock", help_heading = "Judging")]
+    pub(crate) needs_from_rules: bool,
     /// Exit 75 instead of 78 when everything that failed is transient (429, 503, refused, unresolved, timeout).
     #[arg(long, conflicts_with = "update_lock", help_heading = "Judging")]
     pub(crate) tempfail: bool,
@@ -82,6 +93,18 @@ pub(crate) struct CommonArgs {
     /// The run may go on without server NAME: its findings become warnings (repeatable).
     #[arg(long = "optional", value_name = "NAME", global = true, help_heading = "Judging")]
     pub(crate) optional: Vec<String>,
+    /// Make findings of this code errors (repeatable).
+    #[arg(long, value_name = "CODE", global = true, help_heading = "Judging")]
+    pub(crate) deny: Vec<String>,
+    /// Make findings of this code warnings (repeatable).
+    #[arg(long, value_name = "CODE", global = true, help_heading = "Judging")]
+    pub(crate) warn: Vec<String>,
+    /// Leave findings of this code out (repeatable).
+    #[arg(long, value_name = "CODE", global = true, help_heading = "Judging")]
+    pub(crate) allow: Vec<String>,
+    /// Make every warning an error.
+    #[arg(long, global = true, help_heading = "Judging")]
+    pub(crate) strict: bool,
     /// The protocol's era: auto (whichever the server speaks), legacy (the handshake of 2025-11-25 and older) or modern
     /// (2026-07-28).
     #[arg(long, value_name = "ERA", value_parser = parse_protocol, default_value = "auto", global = true, help_heading = "Probing")]

@@ -53,7 +53,6 @@ pub(crate) enum Code {
 
 impl Code {
     /// Every code, most important first.
-    #[cfg(test)]
     pub(crate) const ALL: [Self; 21] = [
         Self::ToolsMissing,
         Self::ProbeFailed,
@@ -103,6 +102,11 @@ impl Code {
             Self::KeyUnknown => "key-unknown",
             Self::ToolsAdded => "tools-added",
         }
+    }
+
+    /// Whether it may be lowered by its code: what the gate is for may not.
+    pub(crate) fn may_be_lowered(self) -> bool {
+        !matches!(self, Self::ToolsMissing | Self::ProbeFailed | Self::ServerAbsent | Self::ServerDisabled)
     }
 
     /// The severity it has unless a rule says otherwise.

@@ -40,6 +40,7 @@ mod settings;
 mod text;
 mod values;
 mod verdict;
+mod wiring;
 
 #[cfg(not(unix))]
 compile_error!("mcp-preflight needs process groups and runs on Unix systems only, so far");

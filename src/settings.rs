@@ -8,6 +8,7 @@ use clap::ColorChoice;
 use crate::cli::{Cli, Command, CommonArgs};
 use crate::environment::Environment;
 use crate::error::Error;
+use crate::finding::{Code, Severity};
 use crate::network::Network;
 use crate::values::{Client, Format, FormatSpec, Protocol, parse_duration};
 
@@ -37,6 +38,8 @@ pub(crate) struct Settings {
     pub(crate) optional: Vec<String>,
     /// How remote servers are reached.
     pub(crate) network: Network,
+    /// How findings weigh.
+    pub(crate) weights: Weights,
     /// Which era of the protocol is spoken.
     pub(crate) protocol: Protocol,
     /// Probes at once, when given.
@@ -47,11 +50,45 @@ pub(crate) struct Settings {
     pub(crate) output: Output,
 }
 
+/// How findings weigh, where that was said.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct Weights {
+    /// By code: a severity, or `None` to leave it out. The last one counts.
+    pub(crate) by_code: Vec<(Code, Option<Severity>)>,
+    /// Whether warnings are errors.
+    pub(crate) strict: bool,
+}
+
+impl Weights {
+    fn new(deny: &[String], warn: &[String], allow: &[String], strict: bool) -> Result<Self, Error> {
+        let mut by_code = Vec::new();
+        let given =
+            [("deny", deny, Some(Severity::Error)), ("warn", warn, Some(Severity::Warning)), ("allow", allow, None)];
+        for (option, codes, severity) in given {
+            for word in codes {
+                let code = Code::ALL.into_iter().find(|code| code.as_str() == word);
+                let code = code.ok_or_else(|| {
+                    let all: Vec<&str> = Code::ALL.iter().map(|code| code.as_str()).collect();
+                    Error::Usage(format!("--{option} {word}: no such code; they are {}", all.join(", ")))
+                })?;
+                if severity != Some(Severity::Error) && !code.may_be_lowered() {
+                    let message = format!(
+                        "--{option} {word}: this cannot be lowered by its code; --optional NAME softens one server"
+                    );
+                    return Err(Error::Usage(message));
+                }
+                by_code.push((code, severity));
+            }
+        }
+        Ok(Self { by_code, strict })
+    }
+}
+
 /// The job of a run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Job {
     /// Compare with the lock, judge.
-    Check,
+    Check(Check),
     /// Write the lock.
     UpdateLock {
         /// Only show the difference.
@@ -61,6 +98,17 @@ pub(crate) enum Job {
     },
     /// Print the tables.
     Tools,
+}
+
+/// What belongs to the check alone.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct Check {
+    /// Whether nothing is probed.
+    pub(crate) is_static: bool,
+    /// Names the agent is given on its command line.
+    pub(crate) allowed_tools: Vec<String>,
+    /// Whether exact names in rules are needed, lock or no lock.
+    pub(crate) needs_from_rules: bool,
 }
 
 /// How reports look, and where they go.
@@ -95,15 +143,20 @@ impl Settings {
             if config.is_empty() { path_from(environment, "MCP_CONFIG").into_iter().collect() } else { config };
         let is_of_lock =
             cli.lock.update_lock || cli.lock.dry_run || cli.lock.tempfail || !cli.lock.allow_empty.is_empty();
-        if cli.command.is_some() && is_of_lock {
-            let message = "--update-lock, --dry-run, --allow-empty and --tempfail do not go with a subcommand";
+        let is_of_check = cli.lock.is_static || cli.lock.needs_from_rules || !cli.lock.allowed_tools.is_empty();
+        if cli.command.is_some() && (is_of_lock || is_of_check) {
+            let message = "--update-lock, --dry-run, --allow-empty, --tempfail, --static, --allowed-tools and --needs-from-rules do not go with a subcommand";
             return Err(Error::Usage(message.to_owned()));
         }
         let update = Job::UpdateLock { dry_run: cli.lock.dry_run, allow_empty: cli.lock.allow_empty };
         let job = match cli.command {
             Some(Command::Tools) => Job::Tools,
             None if cli.lock.update_lock => update,
-            None => Job::Check,
+            None => Job::Check(Check {
+                is_static: cli.lock.is_static,
+                allowed_tools: cli.lock.allowed_tools,
+                needs_from_rules: cli.lock.needs_from_rules,
+            }),
         };
         Ok(Self {
             job,
@@ -115,6 +168,7 @@ impl Settings {
             only: servers,
             skipped,
             optional,
+            weights: Weights::new(&cli.common.deny, &cli.common.warn, &cli.common.allow, cli.common.strict)?,
             network: Network::new(environment),
             protocol,
             jobs: jobs.map(usize::from),

@@ -8,6 +8,7 @@ use crate::exit::Exit;
 use crate::finding::{Code, Finding, Severity};
 use crate::observed::Observation;
 use crate::server::ServerName;
+use crate::settings::Weights;
 use crate::values::Client;
 
 /// Everything a report can say about a run that was performed.
@@ -17,6 +18,8 @@ pub(crate) struct Verdict {
     pub(crate) exit: Exit,
     /// Whose rules were used.
     pub(crate) client: Client,
+    /// Whether nothing was probed.
+    pub(crate) is_static: bool,
     /// The configurations, most important first.
     pub(crate) configs: Vec<String>,
     /// The lock.
@@ -141,7 +144,19 @@ impl ServerVerdict {
 }
 
 /// Softens what was asked to be softened, and puts the most important first.
-pub(crate) fn weigh(findings: &mut [Finding], optional: &[String]) {
+pub(crate) fn weigh(findings: &mut Vec<Finding>, optional: &[String], weights: &Weights) {
+    findings.retain_mut(|finding| {
+        // A rule may have softened, or sharpened, this one finding; what was said of its code counts more.
+        match weights.by_code.iter().rev().find(|(code, _)| *code == finding.code) {
+            Some((_, None)) => return false,
+            Some((_, Some(severity))) => finding.severity = *severity,
+            None => {}
+        }
+        if weights.strict && finding.severity == Severity::Warning {
+            finding.severity = Severity::Error;
+        }
+        true
+    });
     for finding in findings.iter_mut() {
         let is_optional =
             finding.server.as_ref().is_some_and(|server| optional.iter().any(|name| name == server.as_str()));

@@ -12,7 +12,7 @@ use crate::finding::{Code, Finding};
 use crate::interrupt::Interrupt;
 use crate::lens::{self, Listed, Offer};
 use crate::lock::store::Store;
-use crate::observed::{LeftRunning, Observation};
+use crate::observed::{Identity, LeftRunning, Observation, Outcome, Tool, ToolTable};
 use crate::probe::{Limits, probe_all};
 use crate::progress::Progress;
 use crate::redact::Redactor;
@@ -20,11 +20,13 @@ use crate::server::{Server, ServerName, Transport};
 use crate::settings::{LOCK_NAME, Settings};
 use crate::values::Client;
 use crate::verdict::{self, ServerVerdict, Verdict};
+use crate::wiring::{self, KnownServer, Rule};
 
 /// What the lock expects, server by server.
 pub(super) type Expected = BTreeMap<ServerName, BTreeSet<String>>;
 
 /// What the probes saw.
+#[derive(Default)]
 pub(super) struct Seen {
     pub(super) observations: BTreeMap<ServerName, Observation>,
     strays: Vec<LeftRunning>,
@@ -114,21 +116,46 @@ pub(super) fn probe(settings: &Settings, environment: &Environment, servers: &[S
     Ok(Seen { observations: names.zip(seen).collect(), strays: end.strays })
 }
 
+/// What a run is held against.
+pub(super) struct Measure<'a> {
+    /// The lock's file, as shown.
+    pub(super) lock: &'a str,
+    /// What the lock expects.
+    pub(super) expected: &'a Expected,
+    /// What the comparison is for.
+    pub(super) purpose: Purpose,
+    /// The rules that name tools.
+    pub(super) rules: &'a [Rule],
+    /// Whether the exact names among them are needed.
+    pub(super) needs_from_rules: bool,
+}
+
 /// Holds what was seen against what is expected, server by server, and judges.
-pub(super) fn judge(
-    settings: &Settings,
-    configuration: Configuration,
-    lock: &str,
-    expected: &Expected,
-    seen: Seen,
-    purpose: Purpose,
-) -> Verdict {
-    let mut offers = offers(configuration.client, &configuration.servers, &seen.observations);
+pub(super) fn judge(settings: &Settings, configuration: Configuration, measure: &Measure<'_>, seen: Seen) -> Verdict {
+    let Measure { expected, purpose, rules, .. } = *measure;
+    let mut offers = if purpose == Purpose::Static {
+        offers(configuration.client, &configuration.servers, &as_listed(expected))
+    } else {
+        offers(configuration.client, &configuration.servers, &seen.observations)
+    };
+    let needed = if measure.needs_from_rules {
+        let known: Vec<KnownServer> =
+            configuration.servers.iter().map(|server| KnownServer::new(&server.name, None)).collect();
+        wiring::needed_servers(rules, &known)
+    } else {
+        Vec::new()
+    };
+    let mut optional = settings.optional.clone();
     let mut observations = seen.observations;
     let mut servers = Vec::new();
     let mut findings = configuration.findings.clone();
     findings.extend(seen.strays.iter().map(stray));
     for (name, entry) in names(&configuration.servers, expected) {
+        let required = entry.and_then(|entry| entry.required);
+        // What the client itself can do without, and the lock does not know, stops nobody (`product.md`, --optional).
+        if required == Some(false) && !expected.contains_key(&name) && !needed.contains(&name) {
+            optional.push(name.as_str().to_owned());
+        }
         let subject = Subject {
             name: &name,
             entry,
@@ -136,6 +163,8 @@ pub(super) fn judge(
             is_skipped: !is_wanted(settings, &name),
             observation: observations.get(&name),
             offer: offers.remove(&name).unwrap_or_default(),
+            is_needed: required == Some(true) || needed.contains(&name),
+            client: configuration.client,
         };
         let mut comparison = compare(&subject, purpose);
         findings.append(&mut comparison.findings);
@@ -143,17 +172,53 @@ pub(super) fn judge(
         let observation = observations.remove(&name);
         servers.push(ServerVerdict { name, transport, observation, comparison });
     }
-    verdict::weigh(&mut findings, &settings.optional);
+    let known: Vec<KnownServer> =
+        configuration.servers.iter().filter_map(|entry| known(entry, &servers, measure)).collect();
+    findings.extend(wiring::judge(rules, &known, measure.needs_from_rules));
+    verdict::weigh(&mut findings, &optional, &settings.weights);
     Verdict {
         exit: verdict::exit(&findings, &servers, settings.tempfail),
         client: configuration.client,
+        is_static: purpose == Purpose::Static,
         configs: configuration.files,
-        lock: lock.to_owned(),
+        lock: measure.lock.to_owned(),
         elapsed: std::time::Duration::ZERO,
         servers,
         findings,
         update: None,
     }
+}
+
+/// What rules can count on of a server.
+fn known(entry: &Server, servers: &[ServerVerdict], measure: &Measure<'_>) -> Option<KnownServer> {
+    let server = servers.iter().find(|server| server.name == entry.name)?;
+    let is_started = entry.transport.is_ok() && entry.disabled.is_none();
+    let is_listed = server.observation.as_ref().is_some_and(|observation| observation.table().is_some());
+    let is_locked = measure.purpose == Purpose::Static && measure.expected.contains_key(&entry.name);
+    let offered = match (is_started, is_listed || is_locked) {
+        (false, _) => Some(Vec::new()),
+        (true, true) => Some(server.comparison.offered.clone()),
+        // Not verified: nobody knows.
+        (true, false) => None,
+    };
+    Some(KnownServer::new(&entry.name, offered))
+}
+
+/// The lock's tables as if they had been listed, by servers without a fault.
+fn as_listed(expected: &Expected) -> BTreeMap<ServerName, Observation> {
+    let tool = |name: &String| {
+        let definition = serde_json::json!({ "name": name, "inputSchema": { "type": "object" } });
+        Tool { name: name.clone(), page: 0, definition }
+    };
+    let observation = |(name, tools): (&ServerName, &BTreeSet<String>)| {
+        let tools = tools.iter().map(tool).collect();
+        let table = ToolTable { tools, pages: 1, declares_tools: true, ..ToolTable::default() };
+        let identity = Identity { protocol_version: "2025-11-25".to_owned(), ..Identity::default() };
+        let observation =
+            Observation { outcome: Outcome::Tools(table), identity: Some(identity), ..Observation::empty() };
+        (name.clone(), observation)
+    };
+    expected.iter().map(observation).collect()
 }
 
 /// The servers of the configuration, in its order, then those that only the lock has.

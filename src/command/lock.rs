@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use similar::TextDiff;
 
-use super::gather::{self, Expected, Seen};
+use super::gather::{self, Expected, Measure, Seen};
 use crate::compare::Purpose;
 use crate::config::{self, Configuration};
 use crate::environment::Environment;
@@ -38,7 +38,14 @@ pub(super) fn run(
     }
     let seen = gather::probe(settings, environment, &configuration.servers)?;
     let new = merged(settings, old.as_ref(), &seen);
-    let mut verdict = gather::judge(settings, configuration, store.shown(), &new.servers, seen, Purpose::Lock);
+    let measure = Measure {
+        lock: store.shown(),
+        expected: &new.servers,
+        purpose: Purpose::Lock,
+        rules: &[],
+        needs_from_rules: false,
+    };
+    let mut verdict = gather::judge(settings, configuration, &measure, seen);
     verdict.findings.retain(|finding| {
         let is_allowed =
             finding.server.as_ref().is_some_and(|name| allow_empty.iter().any(|other| other == name.as_str()));

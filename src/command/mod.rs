@@ -18,7 +18,7 @@ use crate::verdict::Verdict;
 /// Why no gate was performed, or why its report could not be written.
 pub(crate) fn run(settings: &Settings, environment: &Environment) -> Result<Exit, Error> {
     let verdict: Verdict = match &settings.job {
-        Job::Check => check::run(settings, environment)?,
+        Job::Check(check) => check::run(settings, environment, check)?,
         Job::UpdateLock { dry_run, allow_empty } => lock::run(settings, environment, *dry_run, allow_empty)?,
         Job::Tools => tools::run(settings, environment)?,
     };

@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use super::gather::{self, Expected};
+use super::gather::{self, Expected, Measure};
 use crate::compare::Purpose;
 use crate::config;
 use crate::environment::Environment;
@@ -17,6 +17,13 @@ pub(super) fn run(settings: &Settings, environment: &Environment) -> Result<Verd
     let (_, lock) = gather::lock_path(settings, environment, &configuration);
     gather::check_names(settings, &[], &configuration, &Expected::new())?;
     let seen = gather::probe(settings, environment, &configuration.servers)?;
-    let verdict = gather::judge(settings, configuration, &lock, &Expected::new(), seen, Purpose::Look);
+    let measure = Measure {
+        lock: &lock,
+        expected: &Expected::new(),
+        purpose: Purpose::Look,
+        rules: &[],
+        needs_from_rules: false,
+    };
+    let verdict = gather::judge(settings, configuration, &measure, seen);
     Ok(Verdict { elapsed: began.elapsed(), ..verdict })
 }

@@ -2,8 +2,9 @@
 
 use super::{Purpose, Subject};
 use crate::finding::{Code, Finding};
-use crate::server::{Disabled, Server, VariableState};
+use crate::server::{Disabled, Server, Transport, VariableState};
 use crate::text;
+use crate::values::Client;
 
 /// The findings about the configuration of one server.
 pub(super) fn findings(subject: &Subject<'_>, purpose: Purpose) -> Vec<Finding> {
@@ -25,7 +26,7 @@ pub(super) fn findings(subject: &Subject<'_>, purpose: Purpose) -> Vec<Finding> 
                 .help("mend the entry: the agent would start without this server, and say nothing"),
         );
     }
-    findings.extend(variables(entry));
+    findings.extend(variables(entry, subject.client));
     for (key, location) in &entry.unknown_keys {
         findings.push(
             Finding::new(Code::KeyUnknown, format!("the client ignores the key {key:?}"))
@@ -33,7 +34,8 @@ pub(super) fn findings(subject: &Subject<'_>, purpose: Purpose) -> Vec<Finding> 
                 .help("remove it, or check its spelling"),
         );
     }
-    if subject.expected.is_none() && entry.transport.is_ok() && purpose == Purpose::Check {
+    findings.extend(unpinned(entry));
+    if subject.expected.is_none() && entry.transport.is_ok() && matches!(purpose, Purpose::Check | Purpose::Static) {
         findings.push(
             Finding::new(Code::ServerUnlocked, "the lock does not know this server: its tools are not checked")
                 .at(&entry.location)
@@ -54,6 +56,31 @@ fn absent(subject: &Subject<'_>) -> Option<Finding> {
     Some(finding)
 }
 
+/// What an unset variable means to a client (`clients.md` 1.4, 2, 3).
+fn unset_note(client: Client) -> &'static str {
+    match client {
+        Client::Claude | Client::Gemini => {
+            "the server gets an empty value here; the client would pass on the literal placeholder"
+        }
+        Client::Codex => "the server gets nothing, here as there",
+        _ => "the server gets an empty value here",
+    }
+}
+
+fn unpinned(entry: &Server) -> Option<Finding> {
+    let Ok(Transport::Stdio(stdio)) = &entry.transport else { return None };
+    let package = super::pin::unpinned(stdio)?;
+    let message = format!(
+        "{} runs whatever version of {package} is there, and it may differ from machine to machine",
+        stdio.command.written
+    );
+    Some(
+        Finding::new(Code::ServerUnpinned, message)
+            .at(&entry.location)
+            .help("name a version, so that the list changes when you change it"),
+    )
+}
+
 /// A server that is switched off is no news, unless the lock counts on it.
 fn switched_off(subject: &Subject<'_>, disabled: &Disabled) -> Option<Finding> {
     let expected = subject.expected?;
@@ -68,7 +95,7 @@ fn switched_off(subject: &Subject<'_>, disabled: &Disabled) -> Option<Finding> {
 }
 
 /// One finding a variable and severity, however often the entry uses it.
-fn variables(entry: &Server) -> Vec<Finding> {
+fn variables(entry: &Server, client: Client) -> Vec<Finding> {
     entry
         .unsatisfied_variables()
         .into_iter()
@@ -84,9 +111,8 @@ fn variables(entry: &Server) -> Vec<Finding> {
                     );
                     Finding::new(Code::VariableWithheld, message)
                 }
-                _ => Finding::new(Code::VariableUnset, format!("{path} uses ${{{name}}}, and {name} is not set")).note(
-                    "the server was started with an empty value; the client would pass on the literal placeholder",
-                ),
+                _ => Finding::new(Code::VariableUnset, format!("{path} uses ${{{name}}}, and {name} is not set"))
+                    .note(unset_note(client)),
             };
             let help = match variable.state {
                 VariableState::Withheld => format!("pass the credential on under another name than {name}"),

@@ -2,6 +2,7 @@
 
 mod deviation;
 mod entry;
+mod pin;
 mod rename;
 mod table;
 
@@ -11,6 +12,7 @@ use crate::finding::Finding;
 use crate::lens::{Offer, Unusable};
 use crate::observed::Observation;
 use crate::server::{Server, ServerName, VariableState};
+use crate::values::Client;
 
 /// What is known of one server, from the configuration, the lock and the probe.
 #[derive(Debug)]
@@ -27,6 +29,10 @@ pub(crate) struct Subject<'a> {
     pub(crate) observation: Option<&'a Observation>,
     /// What the client makes of it.
     pub(crate) offer: Offer,
+    /// Whether the run cannot go on without it, lock or no lock.
+    pub(crate) is_needed: bool,
+    /// Whose rules hold.
+    pub(crate) client: Client,
 }
 
 /// What a comparison is for.
@@ -38,6 +44,8 @@ pub(crate) enum Purpose {
     Lock,
     /// Looking only.
     Look,
+    /// Comparing without a probe.
+    Static,
 }
 
 /// What became of one server.
@@ -111,14 +119,17 @@ pub(crate) fn compare(subject: &Subject<'_>, purpose: Purpose) -> Comparison {
         let mut findings = entry::findings(subject, purpose);
         findings.extend(table::findings(subject, &comparison, purpose));
         comparison.findings = findings;
-        comparison.status = status(subject, &comparison);
+        comparison.status = status(subject, &comparison, purpose);
     }
     comparison
 }
 
-fn status(subject: &Subject<'_>, comparison: &Comparison) -> Status {
+fn status(subject: &Subject<'_>, comparison: &Comparison, purpose: Purpose) -> Status {
     let is_hit = comparison.unusable.iter().any(|unusable| comparison.expected.binary_search(&unusable.tool).is_ok());
     match subject.observation {
+        None if purpose == Purpose::Static && subject.entry.is_some_and(|entry| entry.transport.is_ok()) => {
+            Status::Skipped
+        }
         None => Status::Failed,
         Some(observation) if observation.failure().is_some() => Status::Failed,
         Some(_) if subject.expected.is_none() => Status::Unlocked,

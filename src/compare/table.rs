@@ -16,7 +16,9 @@ const EXCERPT_WIDTH: usize = 240;
 
 /// The findings about what a probe saw of one server.
 pub(super) fn findings(subject: &Subject<'_>, comparison: &Comparison, purpose: Purpose) -> Vec<Finding> {
-    let Some(observation) = subject.observation else { return Vec::new() };
+    let Some(observation) = subject.observation else {
+        return unusable(comparison, purpose).into_iter().map(|finding| finding.about(subject.name)).collect();
+    };
     let mut findings = Vec::new();
     if let Some(failure) = observation.failure() {
         findings.push(failed(subject, observation, failure, purpose));
@@ -39,7 +41,7 @@ pub(super) fn findings(subject: &Subject<'_>, comparison: &Comparison, purpose: 
 
 fn failed(subject: &Subject<'_>, observation: &Observation, failure: &ProbeFailure, purpose: Purpose) -> Finding {
     // An entry that the client skips is said once, as what it is.
-    let is_counted = purpose != Purpose::Check || subject.expected.is_some();
+    let is_counted = purpose != Purpose::Check || subject.expected.is_some() || subject.is_needed;
     let severity = if is_counted { Severity::Error } else { Severity::Warning };
     let message = format!("could not be verified ({}): {}", failure.class, failure.text());
     let excerpt = last_lines(&observation.stderr, |_| true);

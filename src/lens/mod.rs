@@ -63,11 +63,6 @@ pub(crate) fn offers(client: Client, names: &[&ServerName], tables: &[Listed<'_>
     engine::offers(rules(client), names, tables)
 }
 
-/// The full name a client gives a tool, before any rule about lengths and collisions.
-pub(crate) fn full_name(client: Client, server: &ServerName, tool: &str) -> String {
-    rules(client).naming.full(server.as_str(), tool)
-}
-
 fn rules(client: Client) -> &'static Rules {
     match client {
         Client::Claude => &claude::RULES,

@@ -32,6 +32,9 @@ fn headline(out: &mut dyn Write, verdict: &Verdict) -> io::Result<()> {
     if let Some(update) = &verdict.update {
         return update_headline(out, verdict, update);
     }
+    if verdict.is_static {
+        return static_headline(out, verdict, &took);
+    }
     if verdict.passes() {
         let skipped = if summary.skipped == 0 {
             String::new()
@@ -42,6 +45,17 @@ fn headline(out: &mut dyn Write, verdict: &Verdict) -> io::Result<()> {
         return writeln!(out, "{GOOD}MCP preflight OK{GOOD:#} in {took} ({tools} verified{skipped})");
     }
     writeln!(out, "{BAD}MCP preflight FAILED{BAD:#} in {took} ({})", what_failed(verdict, summary))
+}
+
+fn static_headline(out: &mut dyn Write, verdict: &Verdict, took: &str) -> io::Result<()> {
+    let locked = count(verdict.servers.iter().map(|server| server.comparison.expected.len()).sum(), "locked tool");
+    let size = format!("{}, {locked}, nothing probed", count(verdict.servers.len(), "server"));
+    if verdict.passes() {
+        writeln!(out, "{GOOD}MCP preflight OK{GOOD:#} without a probe in {took} ({size})")
+    } else {
+        let errors = count(verdict.summary().errors, "error");
+        writeln!(out, "{BAD}MCP preflight FAILED{BAD:#} without a probe in {took} ({errors}; {size})")
+    }
 }
 
 fn what_failed(verdict: &Verdict, summary: Summary) -> String {
@@ -128,7 +142,9 @@ fn finding(out: &mut dyn Write, finding: &Finding) -> io::Result<()> {
 }
 
 fn skipped(out: &mut dyn Write, verdict: &Verdict) -> io::Result<()> {
-    let skipped = verdict.servers.iter().filter(|server| server.comparison.status == Status::Skipped);
+    // Without a probe every server is.
+    let is_skipped = |server: &&ServerVerdict| !verdict.is_static && server.comparison.status == Status::Skipped;
+    let skipped = verdict.servers.iter().filter(is_skipped);
     let names: Vec<String> = skipped.map(|server| escape(server.name.as_str())).collect();
     if names.is_empty() { Ok(()) } else { writeln!(out, "\nskipped, not verified: {}", names.join(", ")) }
 }

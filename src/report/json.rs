@@ -22,6 +22,8 @@ struct Report<'a> {
     verdict: &'static str,
     exit_code: u8,
     client: &'a str,
+    #[serde(rename = "static")]
+    is_static: bool,
     configs: &'a [String],
     lock: &'a str,
     elapsed_ms: f64,
@@ -137,6 +139,7 @@ pub(super) fn verdict(out: &mut dyn Write, verdict: &Verdict) -> io::Result<()> 
         verdict: if verdict.passes() { "pass" } else { "fail" },
         exit_code: verdict.exit.code(),
         client: verdict.client.as_str(),
+        is_static: verdict.is_static,
         configs: &verdict.configs,
         lock: &verdict.lock,
         elapsed_ms: milliseconds(verdict.elapsed),

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 /// What each room may use of the others. Whoever is not listed here may use nothing.
-const MAY_USE: [(&str, &[&str]); 24] = [
+const MAY_USE: [(&str, &[&str]); 25] = [
     ("server", &[]),
     ("text", &[]),
     ("exit", &[]),
@@ -19,15 +19,16 @@ const MAY_USE: [(&str, &[&str]); 24] = [
     ("document", &["server"]),
     ("error", &["exit", "server", "text"]),
     ("cli", &["values"]),
-    ("settings", &["cli", "environment", "error", "network", "values"]),
+    ("settings", &["cli", "environment", "error", "finding", "network", "values"]),
     ("config", &["document", "environment", "error", "finding", "naming", "server", "values"]),
     ("probe", &["deviation", "error", "interrupt", "network", "observed", "server", "text", "values"]),
     ("progress", &["observed", "probe", "server", "text"]),
     ("redact", &["environment", "observed", "server", "text"]),
+    ("wiring", &["document", "environment", "finding", "naming", "server"]),
     ("lens", &["deviation", "naming", "observed", "server", "text", "values"]),
     ("lock", &["document", "error", "server", "text"]),
-    ("compare", &["deviation", "finding", "lens", "observed", "server", "text"]),
-    ("verdict", &["compare", "exit", "finding", "observed", "server", "values"]),
+    ("compare", &["deviation", "finding", "lens", "observed", "server", "text", "values"]),
+    ("verdict", &["compare", "exit", "finding", "observed", "server", "settings", "values"]),
     ("report", &["compare", "error", "finding", "observed", "server", "settings", "text", "values", "verdict"]),
 ];
 
