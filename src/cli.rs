@@ -37,6 +37,7 @@ pub(crate) enum Command {
 
 /// Options of the check and of writing the lock.
 #[derive(Debug, Args)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a switch of the command line")]
 pub(crate) struct LockArgs {
     /// Probe, show the difference, write the lock; never from a failed probe.
     #[arg(long, conflicts_with = "optional", help_heading = "Lock")]

@@ -99,7 +99,7 @@ fn server(member: &Member, dialect: &dyn Dialect, file: &File<'_>) -> Server {
         Ok(Transport::Stdio(_)) => &STDIO_KEYS,
         _ => &REMOTE_KEYS,
     };
-    let patience = patience(member, file);
+    let patience = Some(patience(member, file));
     Server { patience, ..entry.finish(transport, known) }
 }
 
@@ -180,7 +180,7 @@ fn check_timeout(object: &Object) -> Result<(), String> {
 
 /// How long `claude -p` waits (1.9): for servers of a project 2 s, unless an entry or a variable says otherwise; for servers it is
 /// pointed to (`--mcp-config`) until they are settled.
-fn patience(member: &Member, file: &File<'_>) -> Option<Patience> {
+fn patience(member: &Member, file: &File<'_>) -> Patience {
     let milliseconds = |name: &str, otherwise: u64| {
         let value = file.environment.setting(name).and_then(|value| value.trim().parse().ok());
         Duration::from_millis(value.filter(|value| *value > 0).unwrap_or(otherwise))
@@ -191,10 +191,10 @@ fn patience(member: &Member, file: &File<'_>) -> Option<Patience> {
         _ => false,
     };
     if !file.is_found || is_awaited {
-        return Some(Patience {
+        return Patience {
             budget: connect,
             advice: "raise MCP_TIMEOUT (milliseconds), or install the server in an earlier step",
-        });
+        };
     }
     let blocks = file.environment.get("MCP_CONNECTION_NONBLOCKING").is_some_and(|value| value == "0");
     let budget = if blocks { milliseconds("MCP_CONNECT_TIMEOUT_MS", 5_000) } else { Duration::from_secs(2) };
@@ -203,7 +203,7 @@ fn patience(member: &Member, file: &File<'_>) -> Option<Patience> {
     } else {
         "set \"alwaysLoad\": true in its entry, or start the agent with --mcp-config FILE, which waits"
     };
-    Some(Patience { budget: budget.min(connect), advice })
+    Patience { budget: budget.min(connect), advice }
 }
 
 #[cfg(test)]

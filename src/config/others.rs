@@ -190,7 +190,7 @@ impl Source for Copilot {
             // One handshake of 60 s, and no second try.
             let advice = "install the server in an earlier step";
             let patience = Some(Patience { budget: Duration::from_mins(1), advice });
-            Server { filter, patience, ..entry.finish(transport, &KEYS) }
+            Server { patience, filter, ..entry.finish(transport, &KEYS) }
         };
         Ok(Content { servers: members.iter().map(read).collect(), findings: Vec::new() })
     }

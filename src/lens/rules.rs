@@ -4,6 +4,7 @@ use crate::naming;
 
 /// The rules of one client.
 #[derive(Debug)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a fact about a client, seen or not")]
 pub(super) struct Rules {
     /// How it makes full names.
     pub(super) naming: Naming,

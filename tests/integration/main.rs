@@ -9,6 +9,7 @@
 
 mod architecture;
 mod cli;
+mod clients;
 mod config;
 mod harness;
 mod http;
@@ -19,3 +20,4 @@ mod origin;
 mod relay;
 mod report;
 mod stdio;
+mod wiring;
