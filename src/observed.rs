@@ -7,6 +7,7 @@ use std::time::Duration;
 use serde_json::Value;
 
 use crate::deviation::Deviation;
+use crate::server::Secret;
 
 /// Everything one probe saw of one server.
 #[derive(Debug, Clone)]
@@ -29,6 +30,8 @@ pub(crate) struct Observation {
     pub(crate) stderr: String,
     /// Whether the beginning of stderr was dropped.
     pub(crate) stderr_cut: bool,
+    /// What was made while probing and must not be seen: to be masked in all of this.
+    pub(crate) secrets: Vec<Secret>,
     /// The messages sent and received, each one line, when a transcript was asked for.
     pub(crate) transcript: Vec<String>,
 }
@@ -46,6 +49,7 @@ impl Observation {
             left_running: Vec::new(),
             stderr: String::new(),
             stderr_cut: false,
+            secrets: Vec::new(),
             transcript: Vec::new(),
         }
     }

@@ -81,7 +81,10 @@ impl Redactor {
         let inherited = inherited.flat_map(|(_, value)| forms(&value, SHORTEST_INHERITED));
         let in_addresses = environment.iter().filter_map(|(_, value)| password_in(&value).map(str::to_owned));
         let in_addresses = in_addresses.flat_map(|value| forms(&value, SHORTEST));
-        let mut secrets: Vec<String> = configured.chain(inherited).chain(in_addresses).collect();
+        Self::of(configured.chain(inherited).chain(in_addresses).collect())
+    }
+
+    fn of(mut secrets: Vec<String>) -> Self {
         secrets.sort_unstable_by(|a, b| b.len().cmp(&a.len()).then_with(|| a.cmp(b)));
         secrets.dedup();
         Self { secrets }
@@ -105,6 +108,11 @@ impl Redactor {
 
     /// The observation with every free text masked.
     pub(crate) fn observation(&self, mut observation: Observation) -> Observation {
+        let made = std::mem::take(&mut observation.secrets);
+        if !made.is_empty() {
+            let made = made.iter().flat_map(|secret| forms(secret.reveal(), SHORTEST));
+            return Self::of(self.secrets.iter().cloned().chain(made).collect()).observation(observation);
+        }
         if let Outcome::Failed(failure) = &mut observation.outcome {
             self.failure(failure);
         }

@@ -85,6 +85,8 @@ pub(crate) struct Server {
     pub(crate) disabled: Option<Disabled>,
     /// Whether the client itself fails without it. `None` where the client knows no such thing.
     pub(crate) required: Option<bool>,
+    /// What the client would say of the entry, were it asked: notices that are no fault of the entry's shape.
+    pub(crate) notices: Vec<(String, Location)>,
     /// How long the client waits for it at start, where that is known.
     pub(crate) patience: Option<Patience>,
     /// Which of its tools the configuration lets through.
@@ -179,6 +181,19 @@ pub(crate) struct RemoteServer {
     pub(crate) url: Expanded,
     /// Headers sent with every request.
     pub(crate) headers: Vec<(String, Expanded)>,
+    /// A command that makes further headers.
+    pub(crate) helper: Option<HeaderHelper>,
+}
+
+/// A command that prints headers as a JSON object of strings. A shell reads it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct HeaderHelper {
+    /// The command line, as written.
+    pub(crate) command: String,
+    /// Variables of this process that are not passed on.
+    pub(crate) withheld: Vec<String>,
+    /// Variables that the client adds.
+    pub(crate) provided: Vec<(String, String)>,
 }
 
 /// One `${VAR}` in an entry.

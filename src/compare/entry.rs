@@ -27,6 +27,12 @@ pub(super) fn findings(subject: &Subject<'_>, purpose: Purpose) -> Vec<Finding> 
         );
     }
     findings.extend(variables(entry, subject.client));
+    for (message, location) in &entry.notices {
+        let finding = Finding::new(Code::ConfigIgnored, message.as_str()).at(location);
+        findings.push(
+            finding.help("trust the folder once by hand where the agent runs, or put the credential into headers"),
+        );
+    }
     for (key, location) in &entry.unknown_keys {
         findings.push(
             Finding::new(Code::KeyUnknown, format!("the client ignores the key {key:?}"))

@@ -10,7 +10,7 @@ use super::expand;
 use super::{Content, File, Source};
 use crate::document::{Fault, Member, Node, Object, Syntax, Value};
 use crate::environment::Environment;
-use crate::server::{Patience, RemoteServer, Server, StdioServer, Transport};
+use crate::server::{Expanded, HeaderHelper, Location, Patience, RemoteServer, Server, StdioServer, Transport};
 use crate::values::Client;
 
 /// Claude Code's project file.
@@ -99,8 +99,13 @@ fn server(member: &Member, dialect: &dyn Dialect, file: &File<'_>) -> Server {
         Ok(Transport::Stdio(_)) => &STDIO_KEYS,
         _ => &REMOTE_KEYS,
     };
+    let mut transport = transport;
+    let mut notices = Vec::new();
+    if let Ok(Transport::Http(remote) | Transport::Sse(remote) | Transport::WebSocket(remote)) = &mut transport {
+        notices.extend(judge_helper(remote, member, file));
+    }
     let patience = Some(patience(member, file));
-    Server { patience, ..entry.finish(transport, known) }
+    Server { notices, patience, ..entry.finish(transport, known) }
 }
 
 fn transport(entry: &mut Entry<'_>, object: &Object, environment: &Environment) -> Result<Transport, String> {
@@ -114,9 +119,9 @@ fn transport(entry: &mut Entry<'_>, object: &Object, environment: &Environment) 
             Err("has a \"url\" but no \"type\"; add \"type\": \"http\" (or \"sse\")".to_owned())
         }
         None | Some("stdio") => stdio(entry, object, environment).map(Transport::Stdio),
-        Some("http" | "streamable-http") => remote(entry, object).map(Transport::Http),
-        Some("sse") => remote(entry, object).map(Transport::Sse),
-        Some("ws") => remote(entry, object).map(Transport::WebSocket),
+        Some("http" | "streamable-http") => remote(entry, object, environment).map(Transport::Http),
+        Some("sse") => remote(entry, object, environment).map(Transport::Sse),
+        Some("ws") => remote(entry, object, environment).map(Transport::WebSocket),
         Some(other) => Err(format!("unknown MCP server type {other:?}")),
     }
 }
@@ -138,9 +143,46 @@ fn stdio(entry: &mut Entry<'_>, object: &Object, environment: &Environment) -> R
     })
 }
 
-fn remote(entry: &mut Entry<'_>, object: &Object) -> Result<RemoteServer, String> {
+fn remote(entry: &mut Entry<'_>, object: &Object, environment: &Environment) -> Result<RemoteServer, String> {
     let url = entry.required(object, "url", Field::Url)?;
-    Ok(RemoteServer { url, headers: entry.map(object, "headers", Field::Header)? })
+    let headers = entry.map(object, "headers", Field::Header)?;
+    let helper = match object.get("headersHelper") {
+        None => None,
+        Some(node) => {
+            Some(node.text().ok_or_else(|| format!("headersHelper: expected a string, found {}", node.kind()))?)
+        }
+    };
+    let helper = helper.map(|command| helper_of(command, entry, &url, environment));
+    Ok(RemoteServer { url, headers, helper })
+}
+
+/// A `headersHelper`, with the environment it gets (1.5).
+fn helper_of(command: &str, entry: &Entry<'_>, url: &Expanded, environment: &Environment) -> HeaderHelper {
+    let mut provided = provided(environment);
+    provided.push(("CLAUDE_CODE_MCP_SERVER_NAME".to_owned(), entry.member.key.clone()));
+    provided.push(("CLAUDE_CODE_MCP_SERVER_URL".to_owned(), url.value.reveal().to_owned()));
+    HeaderHelper { command: command.to_owned(), withheld: withheld(environment), provided }
+}
+
+/// A helper of a project runs only where somebody has trusted exactly this folder, and without variables that look like credentials
+/// (1.5). Otherwise it is taken away, and that is said.
+fn judge_helper(remote: &mut RemoteServer, member: &Member, file: &File<'_>) -> Option<(String, Location)> {
+    const CREDENTIALS: [&str; 6] = ["TOKEN", "SECRET", "PASSWORD", "KEY", "AUTH", "CREDENTIAL"];
+    let helper = remote.helper.as_mut().filter(|_| file.is_found)?;
+    if claude_settings::trusts(file.environment) {
+        let names = file.environment.iter().map(|(name, _)| name);
+        let is_credential = |name: &String| CREDENTIALS.iter().any(|part| name.to_ascii_uppercase().contains(part));
+        helper.withheld.extend(names.filter(is_credential));
+        return None;
+    }
+    remote.helper = None;
+    let place = match &member.node.value {
+        Value::Object(object) => object.member("headersHelper").map(|member| member.location.clone()),
+        _ => None,
+    };
+    let message =
+        "the client does not run headersHelper in a folder that nobody has trusted: only the static headers are sent";
+    Some((message.to_owned(), place.unwrap_or_else(|| member.location.clone())))
 }
 
 /// What is not passed on: telemetry's variables, or everything but six with `CLAUDE_CODE_MCP_ALLOWLIST_ENV=1` (1.5).

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use super::shown;
-use crate::document::{Document, Member, Node, Syntax};
+use crate::document::{Document, Member, Node, Object, Syntax, Value};
 use crate::environment::Environment;
 use crate::finding::{Code, Finding};
 use crate::naming;
@@ -27,20 +27,30 @@ pub(super) fn reject(servers: &mut [Server], environment: &Environment) -> Vec<F
             findings.push(not_read(member));
         }
     }
-    let state = user_folder(environment).map(|folder| match environment.setting("CLAUDE_CONFIG_DIR") {
-        Some(_) => folder.join(".claude.json"),
-        None => folder.with_file_name(".claude.json"),
-    });
-    // A person's own file, full of other things: a fault in it is no business of a gate.
-    if let Some(root) = state.and_then(|path| read(&path, environment, &mut Vec::new())) {
-        let of_folder = || {
-            let projects = root.object("").ok()?.get("projects")?.object("").ok()?;
-            projects.get(&environment.folder.display().to_string())?.object("").ok()?.get("disabledMcpServers")
-        };
-        mark(servers, of_folder(), "it is switched off for this folder (disabledMcpServers)");
+    if let Some(project) = of_folder(environment) {
+        mark(servers, project.get("disabledMcpServers"), "it is switched off for this folder (disabledMcpServers)");
     }
     findings.extend(LOOK_ALIKES.iter().filter_map(|name| look_alike(name, environment)));
     findings
+}
+
+/// Whether somebody has accepted the client's question of trust in exactly this folder.
+pub(super) fn trusts(environment: &Environment) -> bool {
+    let accepted =
+        of_folder(environment).and_then(|project| project.get("hasTrustDialogAccepted").map(|node| node.value.clone()));
+    accepted == Some(Value::Boolean(true))
+}
+
+/// What a person's own file says of this folder. It is full of other things: a fault in it is no business of a gate.
+fn of_folder(environment: &Environment) -> Option<Object> {
+    let folder = user_folder(environment)?;
+    let path = match environment.setting("CLAUDE_CONFIG_DIR") {
+        Some(_) => folder.join(".claude.json"),
+        None => folder.with_file_name(".claude.json"),
+    };
+    let root = read(&path, environment, &mut Vec::new())?;
+    let projects = root.object("").ok()?.get("projects")?.object("").ok()?;
+    projects.get(&environment.folder.display().to_string())?.object("").ok().cloned()
 }
 
 /// The settings that count here, most general first.

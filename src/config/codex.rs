@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use super::entry::{self, Entry, Field};
 use super::{Content, File, Source, expand};
-use crate::document::{Fault, Member, Node, Object, Syntax, Value};
+use crate::document::{Document, Fault, Member, Node, Object, Syntax, Value};
 use crate::environment::Environment;
 use crate::server::{Disabled, Expanded, Patience, RemoteServer, Server, StdioServer, ToolFilter, Transport};
 use crate::values::Client;
@@ -66,10 +66,8 @@ impl Source for ConfigToml {
 
     /// The project's file, read in trusted folders only, then the person's.
     fn places(&self, environment: &Environment) -> Vec<PathBuf> {
-        let home = environment.setting("CODEX_HOME").map(PathBuf::from);
-        let home = home.or_else(|| environment.setting("HOME").map(|home| Path::new(&home).join(".codex")));
         let project = environment.folder.join(".codex/config.toml");
-        std::iter::once(project).chain(home.map(|home| home.join("config.toml"))).collect()
+        std::iter::once(project).chain(home(environment).map(|home| home.join("config.toml"))).collect()
     }
 
     fn syntax(&self) -> Syntax {
@@ -85,11 +83,42 @@ impl Source for ConfigToml {
         let Some(servers) = root.get("mcp_servers") else { return Ok(Content::default()) };
         let grace = entry::number(root, "mcp_optional_startup_grace_ms").ok().flatten();
         let grace = grace.and_then(|ms| Duration::try_from_secs_f64(ms / 1000.0).ok()).unwrap_or(GRACE);
+        let is_trusted = !is_of_project(file) || claims_trust(file.environment);
         let members = &servers.object("mcp_servers")?.members;
         // One wrong entry fails the whole program, so that it is a fault of the file.
-        let servers = members.iter().map(|member| server(member, file.environment, grace)).collect::<Result<_, _>>()?;
+        let mut servers: Vec<Server> =
+            members.iter().map(|member| server(member, file.environment, grace)).collect::<Result<_, _>>()?;
+        if !is_trusted {
+            for server in &mut servers {
+                let reason = "the folder is not trusted (trust_level in the person's own config.toml)".to_owned();
+                server.disabled.get_or_insert(Disabled { reason, location: server.location.clone() });
+            }
+        }
         Ok(Content { servers, findings: Vec::new() })
     }
+}
+
+/// Where a person's own files are.
+fn home(environment: &Environment) -> Option<PathBuf> {
+    let named = environment.setting("CODEX_HOME").map(PathBuf::from);
+    named.or_else(|| environment.setting("HOME").map(|home| Path::new(&home).join(".codex")))
+}
+
+/// Whether the client finds this file in the folder, rather than in the person's own.
+fn is_of_project(file: &File<'_>) -> bool {
+    file.is_found && file.path == file.environment.folder.join(".codex/config.toml")
+}
+
+/// Whether the person's own file calls the folder trusted: a project's file is read only then.
+fn claims_trust(environment: &Environment) -> bool {
+    let read = || {
+        let bytes = std::fs::read(home(environment)?.join("config.toml")).ok()?;
+        let root = Document::new("config.toml", &bytes).parse(Syntax::Toml).ok()?;
+        let projects = root.object("").ok()?.get("projects")?.object("").ok()?;
+        let project = projects.get(&environment.folder.display().to_string())?.object("").ok()?;
+        Some(project.get("trust_level")?.text()? == "trusted")
+    };
+    read() == Some(true)
 }
 
 fn server(member: &Member, environment: &Environment, grace: Duration) -> Result<Server, Fault> {
@@ -207,7 +236,7 @@ fn remote(entry: &mut Entry<'_>, object: &Object, environment: &Environment) -> 
             headers.push(("Authorization".to_owned(), Expanded { written: name.to_owned(), value }));
         }
     }
-    Ok(RemoteServer { url, headers })
+    Ok(RemoteServer { url, headers, helper: None })
 }
 
 /// `startup_timeout_sec` wins over `startup_timeout_ms`.

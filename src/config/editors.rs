@@ -138,7 +138,7 @@ fn values(entry: &mut Entry<'_>, object: &Object) -> Result<Vec<(String, Expande
 
 fn remote(entry: &mut Entry<'_>, object: &Object) -> Result<RemoteServer, String> {
     let url = entry.required(object, "url", Field::Url)?;
-    Ok(RemoteServer { url, headers: entry.map(object, "headers", Field::Header)? })
+    Ok(RemoteServer { url, headers: entry.map(object, "headers", Field::Header)?, helper: None })
 }
 
 /// The lines `NAME=value` of a file of variables; comments and quotes as dotenv has them.

@@ -72,6 +72,7 @@ impl<'a> Entry<'a> {
             transport,
             variables: self.variables,
             unknown_keys,
+            notices: Vec::new(),
             disabled: None,
             required: None,
             patience: None,

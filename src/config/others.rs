@@ -87,15 +87,25 @@ impl Source for Gemini {
         let root = root.object("")?;
         let Some(servers) = root.get("mcpServers") else { return Ok(Content::default()) };
         let dialect = expand::Shell { environment: file.environment, prefix: "" };
+        let withheld: Vec<String> =
+            file.environment.iter().map(|(name, _)| name).filter(|name| is_credential(name)).collect();
         let allowed = root.get("mcp").and_then(|mcp| mcp.object("mcp").ok());
         let read = |member: &Member| {
-            let server = gemini(member, &dialect);
+            let server = gemini(member, &dialect, &withheld);
             let disabled = allowed.and_then(|mcp| rejected(mcp, member));
             Server { disabled, ..server }
         };
         let servers = servers.object("mcpServers")?.members.iter().map(read).collect();
         Ok(Content { servers, findings: Vec::new() })
     }
+}
+
+/// What Gemini CLI keeps from its servers unless their entry names it.
+fn is_credential(name: &str) -> bool {
+    const WORDS: [&str; 10] =
+        ["TOKEN", "SECRET", "PASSWORD", "PASSWD", "KEY", "AUTH", "CREDENTIAL", "CREDS", "PRIVATE", "CERT"];
+    let name = name.to_ascii_uppercase();
+    name == "DATABASE_URL" || WORDS.iter().any(|word| name.contains(word))
 }
 
 /// `mcp.excluded`, and `mcp.allowed` where it does not name a server.
@@ -111,7 +121,7 @@ fn rejected(mcp: &Object, member: &Member) -> Option<Disabled> {
     (!allowed.contains(&member.key)).then(|| disabled(node, "mcp.allowed does not name it"))
 }
 
-fn gemini(member: &Member, dialect: &dyn Dialect) -> Server {
+fn gemini(member: &Member, dialect: &dyn Dialect, withheld: &[String]) -> Server {
     const KEYS: [&str; 18] = [
         "command",
         "args",
@@ -144,7 +154,10 @@ fn gemini(member: &Member, dialect: &dyn Dialect) -> Server {
             (false, _) if object.get("tcp").is_some() => {
                 Err("tcp: a WebSocket of the client's own is not probed".to_owned())
             }
-            (false, _) => stdio(&mut entry, object, "env").map(Transport::Stdio),
+            (false, _) => {
+                let stdio = stdio(&mut entry, object, "env")?;
+                Ok(Transport::Stdio(StdioServer { withheld: withheld.to_vec(), ..stdio }))
+            }
         }
     });
     let filter = filter(member, "includeTools", "excludeTools");
@@ -314,7 +327,7 @@ fn folder(entry: &mut Entry<'_>, object: &Object) -> Result<Option<PathBuf>, Str
 
 fn remote(entry: &mut Entry<'_>, object: &Object, key: &str) -> Result<RemoteServer, String> {
     let url = entry.required(object, key, Field::Url)?;
-    Ok(RemoteServer { url, headers: entry.map(object, "headers", Field::Header)? })
+    Ok(RemoteServer { url, headers: entry.map(object, "headers", Field::Header)?, helper: None })
 }
 
 /// The names in these keys; a key that holds no names is the client's to complain about.

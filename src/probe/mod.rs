@@ -5,6 +5,7 @@ mod client;
 mod connect;
 mod deadline;
 mod duplex;
+mod helper;
 mod http;
 mod http_failure;
 mod http_sse;
@@ -63,10 +64,34 @@ fn probe(server: &Server, limits: &Limits, interrupt: &Interrupt) -> Observation
     let trace = Trace::new(limits.transcript);
     match transport {
         Transport::Stdio(stdio) => probe_stdio(stdio, limits.protocol, deadline, interrupt, trace),
-        Transport::Http(remote) => probe_http(remote, limits, deadline, trace),
-        Transport::Sse(remote) => probe_sse(remote, &limits.network, deadline, trace),
-        Transport::WebSocket(remote) => probe_websocket(remote, &limits.network, deadline, trace),
+        Transport::Http(remote) => {
+            helped(remote, deadline, interrupt, |remote| probe_http(remote, limits, deadline, trace))
+        }
+        Transport::Sse(remote) => {
+            helped(remote, deadline, interrupt, |remote| probe_sse(remote, &limits.network, deadline, trace))
+        }
+        Transport::WebSocket(remote) => {
+            helped(remote, deadline, interrupt, |remote| probe_websocket(remote, &limits.network, deadline, trace))
+        }
     }
+}
+
+/// Probes a remote server with the headers that its helper makes, if it has one.
+fn helped(
+    server: &RemoteServer,
+    deadline: Deadline,
+    interrupt: &Interrupt,
+    probe: impl FnOnce(&RemoteServer) -> Observation,
+) -> Observation {
+    let Some(helper) = &server.helper else { return probe(server) };
+    let made = helper::help(server, helper, deadline, interrupt);
+    let mut observation = probe(&made.server);
+    observation.secrets = made.secrets;
+    // A missing credential is the likely cause of what came of it.
+    if let (Outcome::Failed(failure), Some(problem)) = (&mut observation.outcome, made.problem) {
+        failure.message = format!("{problem}; then {}", failure.message);
+    }
+    observation
 }
 
 fn probe_stdio(
@@ -100,6 +125,7 @@ fn probe_stdio(
         left_running: ended.left_running,
         stderr: ended.stderr,
         stderr_cut: ended.stderr_cut,
+        secrets: Vec::new(),
         transcript: traced.lines,
     }
 }

@@ -163,7 +163,12 @@ impl Worker {
 
 /// Whether probing this server starts a child process.
 fn is_local(server: &Server) -> bool {
-    matches!(server.transport, Ok(Transport::Stdio(_)))
+    match &server.transport {
+        Ok(Transport::Stdio(_)) => true,
+        // Its helper is a child process, too.
+        Ok(Transport::Http(remote) | Transport::Sse(remote) | Transport::WebSocket(remote)) => remote.helper.is_some(),
+        Err(_) => false,
+    }
 }
 
 fn next(queue: &Mutex<VecDeque<usize>>) -> Option<usize> {

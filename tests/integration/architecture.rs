@@ -14,7 +14,7 @@ const MAY_USE: [(&str, &[&str]); 25] = [
     ("naming", &[]),
     ("network", &["environment"]),
     ("deviation", &[]),
-    ("observed", &["deviation"]),
+    ("observed", &["deviation", "server"]),
     ("finding", &["server"]),
     ("document", &["server"]),
     ("error", &["exit", "server", "text"]),

@@ -159,3 +159,79 @@ fn a_list_that_comes_too_late_for_the_client_is_said() {
     let run = project.run(&["-c", "opencode.json"]).expect(0);
     assert!(run.stdout.contains("warning[slow-start] s: it took ") && run.stdout.contains("raise timeout"), "{run}");
 }
+
+/// A server that wants a credential, which only a helper makes.
+fn helped(server: &HttpServer, helper: &str) -> Project {
+    let url = format!("http://127.0.0.1:{}/mcp", server.port);
+    let entry = json!({ "type": "http", "url": url, "headersHelper": helper, "headers": { "x-key": "static", "X-Other": "o" } });
+    Project::with(&[("s", entry)]).locked(&["alpha", "beta", "gamma"])
+}
+
+/// The values of a header in every request, each once.
+fn sent(server: &HttpServer, header: &str) -> Vec<String> {
+    let values = server.requests().into_iter().map(|request| request["headers"][header].to_string());
+    values.collect::<std::collections::BTreeSet<_>>().into_iter().collect()
+}
+
+const HELPER: &str = r#"printf '{"X-Key": "made-%s-%s"}' "$CLAUDE_CODE_MCP_SERVER_NAME" "$MY_API_TOKEN""#;
+
+#[test]
+fn a_helper_of_a_project_runs_only_where_the_folder_is_trusted() {
+    let server = HttpServer::start("healthy");
+    let project = helped(&server, HELPER).env("MY_API_TOKEN", "leaks");
+    let run = project.run(&["--format", "json"]).expect(0);
+    assert_eq!(codes(&run), ["config-ignored"]);
+    assert_eq!(sent(&server, "x-key"), ["\"static\""]);
+    let folder = project.path("").canonicalize().expect("a folder").display().to_string();
+    let trusted = json!({ "projects": { folder: { "hasTrustDialogAccepted": true } } });
+    project.write(".claude.json", trusted.to_string());
+    let server = HttpServer::start("healthy");
+    let again = helped(&server, HELPER);
+    project.write(".mcp.json", again.read(".mcp.json"));
+    let run = project.run(&["--format", "json"]).expect(0);
+    assert_eq!(codes(&run), [""; 0]);
+    // What looks like a credential is kept from it, and its header replaces the static one.
+    assert_eq!(sent(&server, "x-key"), ["\"made-s-\""]);
+    assert_eq!(sent(&server, "x-other"), ["\"o\""]);
+}
+
+#[test]
+fn a_helper_of_a_file_the_agent_is_pointed_to_runs_and_is_masked() {
+    let server = HttpServer::start("error-secret");
+    let project = helped(&server, HELPER).env("MY_API_TOKEN", "made-by-hand");
+    project.write("agent.json", project.read(".mcp.json"));
+    let run = project.run(&["-c", "agent.json", "-vv"]).expect(78);
+    assert_eq!(sent(&server, "x-key"), ["\"made-s-made-by-hand\""]);
+    assert!(!run.stdout.contains("made-s"), "{run}");
+}
+
+#[test]
+fn a_helper_that_fails_leaves_the_static_headers_and_is_named_when_that_is_not_enough() {
+    for (helper, problem) in [
+        ("exit 3", "exited with status 3"),
+        ("echo token", "printed no JSON"),
+        ("sleep 60 & exit 1", "exited with status 1"),
+    ] {
+        let server = HttpServer::start("http-401");
+        let project = helped(&server, helper);
+        project.write("agent.json", project.read(".mcp.json"));
+        let run = project.run(&["-c", "agent.json", "-t", "5"]).expect(78);
+        assert!(run.stdout.contains("(auth): headersHelper: it ") && run.stdout.contains(problem), "{run}");
+        assert_eq!(sent(&server, "x-key"), ["\"static\""]);
+    }
+}
+
+#[test]
+fn a_project_of_codex_is_read_where_it_is_trusted() {
+    let project = codex("healthy", "");
+    project.write(".codex/config.toml", project.read("config.toml"));
+    let home = project.path("home").display().to_string();
+    let project = project.env("CODEX_HOME", &home);
+    let folder = project.path("").canonicalize().expect("a folder").display().to_string();
+    project.write("home/config.toml", "");
+    let check = ["--client", "codex", "-l", "mcp-tools.lock.json", "--format", "json"];
+    let run = project.run(&check).expect(78);
+    assert_eq!(codes(&run), ["server-disabled"]);
+    project.write("home/config.toml", format!("[projects.{}]\ntrust_level = \"trusted\"\n", json!(folder)));
+    project.run(&check).expect(0);
+}
