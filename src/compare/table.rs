@@ -188,11 +188,11 @@ fn empty(subject: &Subject<'_>, observation: &Observation, table: &ToolTable, pu
 }
 
 fn unusable(comparison: &Comparison, purpose: Purpose) -> Vec<Finding> {
-    let mut reasons: BTreeMap<&str, Vec<String>> = BTreeMap::new();
+    let mut reasons: BTreeMap<(&str, &'static str), Vec<String>> = BTreeMap::new();
     for unusable in &comparison.unusable {
-        reasons.entry(&unusable.reason).or_default().push(unusable.tool.clone());
+        reasons.entry((&unusable.reason, unusable.help)).or_default().push(unusable.tool.clone());
     }
-    let finding = |(reason, mut tools): (&str, Vec<String>)| {
+    let finding = |((reason, help), mut tools): ((&str, &'static str), Vec<String>)| {
         tools.sort_unstable();
         tools.dedup();
         let is_hit = tools.iter().any(|tool| comparison.expected.binary_search(tool).is_ok());
@@ -204,7 +204,7 @@ fn unusable(comparison: &Comparison, purpose: Purpose) -> Vec<Finding> {
             .severity(severity)
             .note(format!("affected: {}", tools.join(", ")))
             .naming(tools)
-            .help("report it to the server's makers, or use a version without this fault")
+            .help(help)
     };
     reasons.into_iter().map(finding).collect()
 }

@@ -17,42 +17,51 @@ const KEPT_END: usize = 30;
 
 /// What the client would offer, server by server. `names` are all servers of the configuration, probed or not.
 pub(super) fn offers(rules: &Rules, names: &[&ServerName], tables: &[Listed<'_>]) -> Vec<Offer> {
-    let mut by_prefix: BTreeMap<String, Vec<&str>> = BTreeMap::new();
-    for name in names {
-        by_prefix.entry(rules.naming.server(name.as_str())).or_default().push(name.as_str());
+    // Which servers list what becomes a full name.
+    let mut owners: BTreeMap<String, BTreeSet<&str>> = BTreeMap::new();
+    for listed in tables {
+        for tool in &listed.table.tools {
+            owners.entry(full(rules, listed, tool)).or_default().insert(listed.server.as_str());
+        }
     }
     tables
         .iter()
         .map(|listed| {
             let prefix = rules.naming.server(listed.server.as_str());
-            let namesakes = by_prefix.get(&prefix).map(Vec::as_slice).unwrap_or_default();
-            offer(rules, listed, &prefix, namesakes)
+            let shares = |name: &&&ServerName| rules.naming.server(name.as_str()) == prefix && **name != listed.server;
+            let is_listed = |name: &ServerName| tables.iter().any(|listed| listed.server == name);
+            let unknown: Vec<&str> =
+                names.iter().filter(shares).filter(|name| !is_listed(name)).map(|name| name.as_str()).collect();
+            offer(rules, listed, &unknown, &owners)
         })
         .collect()
 }
 
-fn offer(rules: &Rules, listed: &Listed<'_>, prefix: &str, namesakes: &[&str]) -> Offer {
+fn full(rules: &Rules, listed: &Listed<'_>, tool: &Tool) -> String {
+    rules.naming.full(listed.server.as_str(), &tool.name)
+}
+
+/// `unknown` are servers of the same prefix whose lists nobody has seen.
+fn offer(rules: &Rules, listed: &Listed<'_>, unknown: &[&str], owners: &BTreeMap<String, BTreeSet<&str>>) -> Offer {
     let is_known = rules.versions.is_none_or(|versions| versions.contains(&listed.version));
     let refused_version = (listed.era == Era::Legacy && !is_known).then(|| listed.version.to_owned());
-    if let Some(reason) = whole_list_reason(rules, listed, prefix, namesakes) {
-        let drop_all = |tool: &Tool| Unusable { tool: tool.name.clone(), reason: reason.clone() };
+    if let Some((reason, help)) = whole_list_reason(rules, listed, unknown) {
+        let drop_all = |tool: &Tool| Unusable { tool: tool.name.clone(), reason: reason.clone(), help };
         let unusable = listed.table.tools.iter().map(drop_all).collect();
         return Offer { unusable, refused_version, ..Offer::default() };
     }
-    let full = |tool: &Tool| rules.naming.full(listed.server.as_str(), &tool.name);
-    let mut by_name: BTreeMap<String, BTreeSet<&str>> = BTreeMap::new();
-    for tool in &listed.table.tools {
-        by_name.entry(full(tool)).or_default().insert(&tool.name);
-    }
     let mut offer = Offer::default();
+    // Who had a full name first.
+    let mut taken: BTreeMap<String, &str> = BTreeMap::new();
     for tool in &listed.table.tools {
-        let full = full(tool);
-        if let Some(reason) = reason(rules, listed, tool, &full) {
-            offer.unusable.push(Unusable { tool: tool.name.clone(), reason });
+        let full = full(rules, listed, tool);
+        if let Some((reason, help)) = reason(rules, listed, tool, &full) {
+            offer.unusable.push(Unusable { tool: tool.name.clone(), reason, help });
             continue;
         }
-        if let Some(reason) = collision(rules, &full, by_name.get(&full)) {
-            offer.unusable.push(Unusable { tool: tool.name.clone(), reason });
+        let first = *taken.entry(full.clone()).or_insert(&tool.name);
+        if let Some((reason, help)) = collision(rules, tool, &full, first, owners.get(&full)) {
+            offer.unusable.push(Unusable { tool: tool.name.clone(), reason, help });
         }
         // One of those that collide has the name.
         offer.offered.push(shortened(rules, full));
@@ -66,6 +75,16 @@ fn offer(rules: &Rules, listed: &Listed<'_>, prefix: &str, namesakes: &[&str]) -
     offer
 }
 
+/// Why something is not offered, and what to do next.
+type Reason = (String, &'static str);
+
+/// What to do about a server's own fault.
+const MAKERS: &str = "report it to the server's makers, or use a version without this fault";
+/// What to do about servers whose names become one.
+const RENAME: &str = "rename one of them in the configuration";
+/// What to do about what the entry leaves out.
+const ENTRY: &str = "change the entry, or, when it is meant, run `mcp-preflight --update-lock` and commit the lock";
+
 /// `"a", "b" and 7 more`.
 fn quoted<'a>(names: impl ExactSizeIterator<Item = &'a str>) -> String {
     let more = names.len().saturating_sub(NAMED);
@@ -75,47 +94,62 @@ fn quoted<'a>(names: impl ExactSizeIterator<Item = &'a str>) -> String {
 }
 
 /// Why the client would offer nothing of this table.
-fn whole_list_reason(rules: &Rules, listed: &Listed<'_>, prefix: &str, namesakes: &[&str]) -> Option<String> {
+fn whole_list_reason(rules: &Rules, listed: &Listed<'_>, unknown: &[&str]) -> Option<Reason> {
     let table = listed.table;
     if let Some(deviation) =
         listed.deviations.iter().find(|deviation| rules.reads_plain_messages_only && is_unreadable(deviation))
     {
-        return Some(format!("the server {}, which the client does not read", deviation.what()));
+        return Some((format!("the server {}, which the client does not read", deviation.what()), MAKERS));
     }
     if rules.needs_capability && !table.declares_tools {
-        return Some(
+        return Some((
             "the server does not declare the capability \"tools\", so that the client does not ask".to_owned(),
-        );
+            MAKERS,
+        ));
     }
     if rules.null_cursor_loses && table.null_cursor {
-        return Some("the last page says \"nextCursor\": null, for which the client drops the whole list".to_owned());
+        return Some((
+            "the last page says \"nextCursor\": null, for which the client drops the whole list".to_owned(),
+            MAKERS,
+        ));
     }
     if rules.repeated_cursor_loses && table.repeated_cursor {
-        return Some("a cursor comes a second time, for which the client drops the whole list".to_owned());
+        return Some(("a cursor comes a second time, for which the client drops the whole list".to_owned(), MAKERS));
     }
     if let Some(fault) = table.handshake_fault.filter(|_| rules.checks_handshake) {
-        return Some(format!("the answer to initialize is one that the client refuses: {fault}"));
+        return Some((format!("the answer to initialize is one that the client refuses: {fault}"), MAKERS));
     }
     if let Some(Bound::Loses(most)) =
         rules.pages.filter(|bound| matches!(bound, Bound::Loses(most) if table.pages > *most))
     {
-        return Some(format!("the list has {} pages, and the client drops one of more than {most}", table.pages));
+        return Some((
+            format!("the list has {} pages, and the client drops one of more than {most}", table.pages),
+            MAKERS,
+        ));
     }
     if let Some(most) = rules.most_tools.filter(|most| table.tools.len() > *most) {
         let count = text::count(table.tools.len(), "tool");
-        return Some(format!("the list has {count}, and the client drops one of more than {most}"));
+        return Some((format!("the list has {count}, and the client drops one of more than {most}"), MAKERS));
     }
-    if rules.collisions == Collisions::One && namesakes.len() > 1 {
-        let names = quoted(namesakes.iter().copied());
-        let full = rules.naming.full(prefix, "");
-        return Some(format!("the servers {names} all become {full}, and the client keeps only one of them"));
+    if rules.collisions == Collisions::One && !unknown.is_empty() {
+        let names = quoted(unknown.iter().copied());
+        let full = rules.naming.full(listed.server.as_str(), "");
+        return Some((
+            format!(
+                "its tools are named {full}..., and so are those of {names}, whose list is not known: of equal names the client keeps one"
+            ),
+            RENAME,
+        ));
     }
     let (index, tool, fault) = table
         .tools
         .iter()
         .enumerate()
         .find_map(|(index, tool)| Some((index, tool, schema_fault(rules.schema, tool)?)))?;
-    Some(format!("tools[{index}] ({}): {fault}; for one such tool the client drops the whole list", tool.name))
+    Some((
+        format!("tools[{index}] ({}): {fault}; for one such tool the client drops the whole list", tool.name),
+        MAKERS,
+    ))
 }
 
 fn schema_fault(schema: Schema, tool: &Tool) -> Option<&'static str> {
@@ -132,37 +166,52 @@ fn is_unreadable(deviation: &Deviation) -> bool {
 }
 
 /// Why the client would not offer this one tool.
-fn reason(rules: &Rules, listed: &Listed<'_>, tool: &Tool, full: &str) -> Option<String> {
+fn reason(rules: &Rules, listed: &Listed<'_>, tool: &Tool, full: &str) -> Option<Reason> {
     if let Some(Bound::Reads(most)) =
         rules.pages.filter(|bound| matches!(bound, Bound::Reads(most) if tool.page >= *most))
     {
-        return Some(format!("stands on page {}, and the client stops after page {most}", tool.page + 1));
+        return Some((format!("stands on page {}, and the client stops after page {most}", tool.page + 1), MAKERS));
     }
     if rules.empty_cursor_ends && listed.table.empty_cursor_after.is_some_and(|pages| tool.page >= pages) {
-        return Some("stands behind an empty nextCursor, at which the client stops".to_owned());
+        return Some(("stands behind an empty nextCursor, at which the client stops".to_owned(), MAKERS));
     }
     if let Some(key) = listed.filter.keeps_out(&tool.name) {
-        return Some(format!("{key} of its entry leaves it out"));
+        return Some((format!("{key} of its entry leaves it out"), ENTRY));
     }
     let length = full.chars().count();
     if let LongNames::Dropped(longest) = rules.long_names
         && length > longest
     {
-        return Some(format!("its full name has {length} characters, and the client drops it above {longest}"));
+        return Some((
+            format!("its full name has {length} characters, and the client drops it above {longest}"),
+            MAKERS,
+        ));
     }
     if rules.checks_annotations && listed.is_streamable_http && listed.era == Era::Modern {
         let faults = annotation::faults(&tool.definition["inputSchema"]);
         let fault = faults.iter().find(|fault| !matches!(fault, Fault::Number(_)))?;
-        return Some(format!("its x-mcp-header annotations are not valid ({fault})"));
+        return Some((format!("its x-mcp-header annotations are not valid ({fault})"), MAKERS));
     }
     None
 }
 
-/// Why a name is lost to another tool.
-fn collision(rules: &Rules, full: &str, sharing: Option<&BTreeSet<&str>>) -> Option<String> {
-    let sharing = sharing.filter(|sharing| rules.collisions == Collisions::One && sharing.len() > 1)?;
-    let names = quoted(sharing.iter().copied());
-    Some(format!("{names} all become {full}, and the client keeps only one of them"))
+/// Why a name is lost to another tool: within a server the first keeps it, between servers whichever connects first (both seen on Claude
+/// Code 2.1.332, with a stand-in for its model that looked at descriptions).
+fn collision(rules: &Rules, tool: &Tool, full: &str, first: &str, owners: Option<&BTreeSet<&str>>) -> Option<Reason> {
+    if rules.collisions != Collisions::One {
+        return None;
+    }
+    if first != tool.name {
+        return Some((format!("it becomes {full}, which the client gives to {first:?} before it"), MAKERS));
+    }
+    let owners = owners.filter(|owners| owners.len() > 1)?;
+    let names = quoted(owners.iter().copied());
+    Some((
+        format!(
+            "the servers {names} all list what becomes {full}, and the client keeps that of whichever connects first"
+        ),
+        RENAME,
+    ))
 }
 
 /// The name as the client writes it when it is too long.
@@ -268,9 +317,9 @@ mod tests {
         let found = offer("s", &table(vec![tool("a.b"), tool("a/b"), tool("fine"), tool("fine"), late, long]));
         assert_eq!(found.offered, ["mcp__s__a_b", "mcp__s__fine"]);
         let reasons: Vec<&str> = found.unusable.iter().map(|unusable| unusable.reason.as_str()).collect();
-        assert_eq!(reasons[0], "\"a.b\", \"a/b\" all become mcp__s__a_b, and the client keeps only one of them");
-        assert_eq!(reasons[2], "stands on page 21, and the client stops after page 20");
-        assert_eq!(reasons[3], "its full name has 129 characters, and the client drops it above 128");
+        assert_eq!(reasons[0], "it becomes mcp__s__a_b, which the client gives to \"a.b\" before it");
+        assert_eq!(reasons[1], "stands on page 21, and the client stops after page 20");
+        assert_eq!(reasons[2], "its full name has 129 characters, and the client drops it above 128");
         let behind = ToolTable { empty_cursor_after: Some(1), ..table(vec![tool("a"), Tool { page: 1, ..tool("b") }]) };
         assert_eq!(offer("s", &behind).offered, ["mcp__s__a"]);
     }
@@ -287,13 +336,18 @@ mod tests {
     }
 
     #[test]
-    fn servers_that_share_a_prefix_lose_each_other() {
+    fn servers_that_share_a_prefix_lose_equal_names_to_each_other() {
         let (a, b) = (ServerName::new("a b"), ServerName::new("a_b"));
-        let table = table(vec![tool("t")]);
-        for offer in offers(Client::Claude, &[&a, &b], &[listed(&a, &table), listed(&b, &table)]) {
-            assert!(offer.offered.is_empty());
+        let (first, second) = (table(vec![tool("t"), tool("u")]), table(vec![tool("t"), tool("v")]));
+        let found = offers(Client::Claude, &[&a, &b], &[listed(&a, &first), listed(&b, &second)]);
+        assert_eq!(found[0].offered, ["mcp__a_b__t", "mcp__a_b__u"]);
+        for offer in found {
+            assert_eq!(offer.unusable.len(), 1);
             assert!(offer.unusable[0].reason.contains("\"a b\", \"a_b\""));
         }
+        // One whose list nobody has seen may have any of them.
+        let alone = offers(Client::Claude, &[&a, &b], &[listed(&a, &first)]).remove(0);
+        assert_eq!((alone.offered.len(), alone.unusable.len()), (0, 2));
     }
 
     #[test]

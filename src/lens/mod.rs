@@ -36,6 +36,8 @@ pub(crate) struct Unusable {
     pub(crate) tool: String,
     /// Why.
     pub(crate) reason: String,
+    /// What to do next.
+    pub(crate) help: &'static str,
 }
 
 /// A table as the lens wants it.

@@ -108,7 +108,7 @@ pub(super) enum LongNames {
 pub(super) enum Collisions {
     /// Nothing that is known.
     Kept,
-    /// Only one of them is offered; of servers, only the tools of one.
+    /// Only one of them is offered.
     One,
     /// Each gets a suffix of its own.
     Suffixed,

@@ -5,9 +5,12 @@
 
 CLAUDE is the client's own program (npm: @anthropic-ai/claude-code, or its package for the platform). Nothing but loopback is reached: the
 model's address is one where nobody listens, and the tools are read from the first event, which comes before any model is asked.
+The name `collisions` asks something else: which of several tools of one full name the model really gets. A stand-in for the model on loopback
+looks at their descriptions.
+
 Builds wanted before: cargo build --examples && cargo build. Every process is given a time limit. Exit 1 on a difference.
 """
-import json, os, pathlib, subprocess, sys, tempfile, threading
+import http.server, json, os, pathlib, subprocess, sys, tempfile, threading
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 TARGET = pathlib.Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target")) / "debug"
@@ -64,6 +67,59 @@ def offered_by_claude(claude, folder, config):
         child.wait()
 
 
+class Model(http.server.BaseHTTPRequestHandler):
+    """Answers no question, and keeps what came with it."""
+
+    asked = []
+
+    def do_POST(self):
+        Model.asked.append(json.loads(self.rfile.read(int(self.headers["content-length"]))))
+        body = b'{"type": "error", "error": {"type": "invalid_request_error", "message": "a stand-in"}}'
+        self.send_response(400)
+        self.send_header("content-type", "application/json")
+        self.send_header("content-length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *_):
+        pass
+
+
+def described_to_the_model(claude, folder, servers):
+    """Full name -> description, as the model gets them."""
+    Model.asked.clear()
+    model = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Model)
+    threading.Thread(target=model.serve_forever, daemon=True).start()
+    config = folder / "servers.json"
+    config.write_text(json.dumps({"mcpServers": servers}))
+    env = {"PATH": os.environ["PATH"], "HOME": str(folder), "ANTHROPIC_API_KEY": "none", "ANTHROPIC_BASE_URL": f"http://127.0.0.1:{model.server_port}", "ENABLE_TOOL_SEARCH": "false"}
+    command = [claude, "-p", "hi", "--max-turns", "1", "--mcp-config", str(config), "--strict-mcp-config"]
+    subprocess.run(command, cwd=folder, env=env, stdin=subprocess.DEVNULL, capture_output=True, timeout=LIMIT)
+    model.shutdown()
+    asked = next((body for body in Model.asked if body.get("tools")), {"tools": []})
+    return {tool["name"]: tool.get("description") for tool in asked["tools"] if tool["name"].startswith("mcp__")}
+
+
+def collisions(claude):
+    """Whether the first keeps a name within a server, and the quicker server between two."""
+
+    def server(folder, name, tools, delay=0.0):
+        path = folder / f"{name}.json"
+        listed = [{"name": tool, "description": text, "inputSchema": {"type": "object"}} for tool, text in tools]
+        path.write_text(json.dumps({"about": name, "tools": listed}))
+        return {"command": "sh", "args": ["-c", f"sleep {delay}; exec {FAKE} stdio {path}"]}
+
+    with tempfile.TemporaryDirectory() as folder:
+        folder = pathlib.Path(folder)
+        one = server(folder, "one", [("a.b", "first"), ("a/b", "second"), ("dup", "first"), ("dup", "second")])
+        within = described_to_the_model(claude, folder, {"s": one})
+        two = lambda slow: {"x y": server(folder, "x", [("t", "x y"), ("u", "x y")], slow[0]), "x_y": server(folder, "y", [("t", "x_y"), ("v", "x_y")], slow[1])}
+        between = [described_to_the_model(claude, folder, two(slow))["mcp__x_y__t"] for slow in ((1.5, 0), (0, 1.5))]
+    print(f"within a server: {within}\nbetween servers, the second and then the first being quicker: {between}")
+    expected = {"mcp__s__a_b": "first", "mcp__s__dup": "first"}
+    return within == expected and between == ["x_y", "x y"]
+
+
 def offered_by_preflight(folder, config):
     env = {"PATH": os.environ["PATH"], "HOME": str(folder)}
     run = subprocess.run([PREFLIGHT, "tools", "-c", config, "-t", "8", "--format", "json"], cwd=folder, env=env, capture_output=True, text=True, timeout=LIMIT)
@@ -74,6 +130,8 @@ def offered_by_preflight(folder, config):
 
 def main():
     claude, wanted = sys.argv[1], set(sys.argv[2:])
+    if wanted == {"collisions"}:
+        sys.exit(0 if collisions(claude) else 1)
     differences = 0
     for path in sorted(SCENARIOS.glob("*.json")):
         if wanted and path.stem not in wanted:
