@@ -288,6 +288,19 @@ mod tests {
     }
 
     #[test]
+    fn a_list_of_too_many_tools_is_a_limit_failure() {
+        let names: Vec<String> = (0..=super::MOST_TOOLS).map(|at| format!("t{at}")).collect();
+        let names: Vec<&str> = names.iter().map(String::as_str).collect();
+        let most = page(&names[..super::MOST_TOOLS], &json!("none"));
+        assert_eq!(run(&json!({ "tools": {} }), vec![Ok(most)]).0.expect("a table").tools.len(), super::MOST_TOOLS);
+        let failure = run(&json!({ "tools": {} }), vec![Ok(page(&names, &json!("none")))]).0.expect_err("a failure");
+        assert_eq!(
+            (failure.class, failure.text().as_str()),
+            (FailureClass::Limit, "the list has more than 50000 tools")
+        );
+    }
+
+    #[test]
     fn a_failing_page_fails_the_whole_list() {
         let error = RpcError { code: -32603, message: "fetch failed".to_owned(), data: Value::Null };
         let (table, _) = run(&json!({ "tools": {} }), vec![Ok(page(&["a"], &json!("2"))), Err(error)]);

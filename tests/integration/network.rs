@@ -180,3 +180,18 @@ fn a_host_that_needs_no_proxy_is_reached_directly() {
     }
     drop(server);
 }
+
+#[test]
+fn whoever_on_the_way_never_answers_is_a_timeout() {
+    let proxy = Proxy::start(Manner::Silent);
+    for (kind, scheme) in [("http", "https"), ("ws", "wss"), ("http", "http"), ("ws", "ws")] {
+        let address = format!("http://127.0.0.1:{}", proxy.port);
+        let project = project(kind, &format!("{scheme}://server.test:9/mcp")).env("ALL_PROXY", &address);
+        let run = project.run(&["-t", "0.5"]).expect(78);
+        assert!(run.stdout.contains("(timeout): gave up after 500 ms"), "{run}");
+        // The same as a server: TLS that never begins, a WebSocket that is never granted.
+        let project = self::project(kind, &format!("{scheme}://127.0.0.1:{}/mcp", proxy.port));
+        let run = project.run(&["-t", "0.5"]).expect(78);
+        assert!(run.stdout.contains("(timeout): gave up after 500 ms"), "{run}");
+    }
+}

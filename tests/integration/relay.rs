@@ -110,6 +110,8 @@ pub(crate) enum Manner {
     Closed(u16, &'static str),
     /// It answers everything with this status.
     Refusing(u16),
+    /// It never answers.
+    Silent,
 }
 
 impl Proxy {
@@ -127,6 +129,10 @@ impl Proxy {
 }
 
 fn serve(mut stream: TcpStream, manner: &Manner, seen: &Mutex<Vec<String>>) -> io::Result<()> {
+    if matches!(manner, Manner::Silent) {
+        std::thread::sleep(LONGEST);
+        return Ok(());
+    }
     stream.set_read_timeout(Some(LONGEST))?;
     let mut reader = BufReader::new(stream.try_clone()?);
     let mut head = String::new();
@@ -147,6 +153,7 @@ fn serve(mut stream: TcpStream, manner: &Manner, seen: &Mutex<Vec<String>>) -> i
             return refused(&stream, 407);
         }
         Manner::Open(port) | Manner::Closed(port, _) => *port,
+        Manner::Silent => return Ok(()),
     };
     let mut target = TcpStream::connect(("127.0.0.1", port))?;
     if head.starts_with("CONNECT ") {
