@@ -5,8 +5,8 @@
 
 CODEX is the client's own program (npm: the binary within @openai/codex-linux-x64). Its model is a stand-in on loopback, started here: the tools
 are read from the request that Codex makes of it. Whatever else it would reach goes to a proxy address where nobody listens. Each scenario is
-run twice: with `required = true`, and as an optional server that gets one second. Scenarios are the files of testdata/scenario and the ones
-generated below. Builds wanted before: cargo build --examples && cargo build. Every process is given a time limit. Exit 1 on a difference.
+run twice: with `required = true`, and as an optional server that gets one second. Scenarios are the files of testdata/scenario, the ones
+generated below, and configurations of several servers. Builds wanted before: cargo build --examples && cargo build. Every process is given a time limit. Exit 1 on a difference.
 """
 import http.server, json, os, pathlib, signal, subprocess, sys, tempfile, threading
 
@@ -129,7 +129,8 @@ def offered_by_preflight(folder, servers, top=""):
         servers = json.loads(out)["servers"]
     except ValueError:
         return None, {"class": err.strip(), "step": "reading"}
-    return sorted(name for server in servers for name in server["offered"]), next((server.get("failure") for server in servers), None)
+    offered = sorted(name for server in servers for name in server["offered"])
+    return offered, next((server["failure"] for server in servers if server.get("failure")), None)
 
 
 def generated():
@@ -217,6 +218,30 @@ def generated():
         yield f"handshake-{name}", {"tools": ["a"], "rules": [{"when": "initialize", "do": [{"result": result}]}]}
 
 
+def configurations():
+    """Several servers, or keys of an entry: each is a name, the tools, and more of the entry."""
+    yield "config-names-become-one", [("a-b", ["t"], ""), ("a_b", ["t"], ""), ("a.b", ["t", "u"], "")]
+    yield "config-names-adjoin", [("a", ["bc"], ""), ("ab", ["c"], "")]
+    yield "config-name-has-prefix", [("mcp__q", ["t"], ""), ("q", ["t"], "")]
+    yield "config-names-by-case", [("q", ["t"], ""), ("Q", ["t"], "")]
+    yield "config-name-refused", [("a b", ["t"], ""), ("", ["t"], ""), ("\u00e9", ["t"], ""), ("ok/1:2@3", ["t"], "")]
+    yield "config-name-refused-of-two", [("a b", ["t"], ""), ("a_b", ["t"], "")]
+    yield "config-name-long", [("n" * 106, ["t", "u" * 30], ""), ("m" * 140, ["t", "t-"], "")]
+    yield "config-enabled-tools", [("s", ["a.b", "c", "d"], 'enabled_tools = ["a.b", "c", "gone"]\ndisabled_tools = ["c"]\n')]
+    yield "config-filter-before-names", [("s", ["a.b", "a/b"], 'enabled_tools = ["a.b"]\n')]
+    yield "config-filter-by-full-name", [("s", ["a.b", "c"], 'enabled_tools = ["a_b", "mcp__s__c", "c*"]\n')]
+    yield "config-disabled", [("s", ["a"], "enabled = false\n"), ("r", ["a"], "")]
+    yield "config-unknown-key", [("s", ["a"], 'type = "http"\nbogus = 1\n')]
+    yield "config-header-on-stdio", [("s", ["a"], 'http_headers = { A = "b" }\n')]
+    yield "config-bearer-on-stdio", [("s", ["a"], 'bearer_token_env_var = "A"\n')]
+    yield "config-enabled-text", [("s", ["a"], 'enabled = "no"\n')]
+    yield "config-approval-odd", [("s", ["a"], 'default_tools_approval_mode = "x"\n')]
+    yield "config-variable-unset", [("s", ["a"], 'env_vars = ["MCP_PREFLIGHT_GONE"]\n')]
+    yield "config-variable-remote", [("s", ["a"], 'env_vars = [{ name = "HOME", source = "remote" }]\n')]
+    yield "config-milliseconds", [("s", ["a"], "startup_timeout_ms = 500.5\n")]
+    yield "config-elsewhere", [("s", ["a"], 'environment_id = "gone"\n')]
+
+
 def transports(name, script):
     """Where a scenario makes sense: Codex knows stdio and Streamable HTTP."""
     if name.startswith(("sse", "ws")):
@@ -253,6 +278,32 @@ def compare(codex, path, transport, required):
     return asked
 
 
+def compare_configuration(codex, folder, servers):
+    text = ""
+    for at, (name, tools, more) in enumerate(servers):
+        path = folder / f"server-{at}.json"
+        path.write_text(json.dumps({"about": "Made by compare_codex.py.", "tools": tools}))
+        entry = f"command = {json.dumps(str(FAKE))}\nargs = {json.dumps(['stdio', str(path)])}\n{more}"
+        text += f"[mcp_servers.{json.dumps(name, ensure_ascii=False)}]\n{entry}"
+    asked = []
+    for ask in (offered_by_preflight, lambda *where: offered_by_codex(codex, *where)):
+        with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as home:
+            asked.append(ask(pathlib.Path(home), text, "mcp_optional_startup_grace_ms = 0"))
+    return asked
+
+
+def told(name, transport, series, asked):
+    """Prints a comparison; whether it is a difference."""
+    (ours, failure), (theirs, said) = asked
+    same = (ours or []) == (theirs or [])
+    why = "" if failure is None else f" ({failure['class']} at {failure['step']})"
+    count = "no turn" if theirs is None else len(theirs)
+    print(f"{'same' if same else 'DIFFERENT'}\t{name}\t{transport}\t{series}\t{len(ours or [])}{why}\t{count}\t{said[:300]}", flush=True)
+    if not same:
+        print(f"\tours   {brief(ours)}\n\ttheirs {brief(theirs)}", flush=True)
+    return not same
+
+
 def brief(names):
     return names if names is None or len(names) <= 8 else f"{names[:3]} ... {names[-3:]}"
 
@@ -266,15 +317,11 @@ def main():
                 continue
             for transport in transports(path.stem, json.loads(path.read_text())):
                 for required in (True, False):
-                    (ours, failure), (theirs, said) = compare(codex, path, transport, required)
-                    same = (ours or []) == (theirs or [])
-                    differences += not same
-                    why = "" if failure is None else f" ({failure['class']} at {failure['step']})"
-                    series = "required" if required else "optional"
-                    count = "no turn" if theirs is None else len(theirs)
-                    print(f"{'same' if same else 'DIFFERENT'}\t{path.stem}\t{transport}\t{series}\t{len(ours or [])}{why}\t{count}\t{said[:300]}", flush=True)
-                    if not same:
-                        print(f"\tours   {brief(ours)}\n\ttheirs {brief(theirs)}", flush=True)
+                    asked = compare(codex, path, transport, required)
+                    differences += told(path.stem, transport, "required" if required else "optional", asked)
+        for name, servers in configurations():
+            if not wanted or name in wanted:
+                differences += told(name, "stdio", "no grace", compare_configuration(codex, pathlib.Path(folder), servers))
     sys.exit(1 if differences else 0)
 
 
