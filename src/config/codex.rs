@@ -14,9 +14,30 @@ use crate::values::Client;
 /// Codex's configuration.
 pub(super) struct ConfigToml;
 
-/// What a child process inherits on Unix.
-const INHERITED: [&str; 11] =
-    ["HOME", "LOGNAME", "PATH", "SHELL", "USER", "__CF_USER_TEXT_ENCODING", "LANG", "LC_ALL", "TERM", "TMPDIR", "TZ"];
+/// What a child process inherits on Unix: the usual, and the variables that name certificates.
+const INHERITED: [&str; 21] = [
+    "HOME",
+    "LOGNAME",
+    "PATH",
+    "SHELL",
+    "USER",
+    "__CF_USER_TEXT_ENCODING",
+    "LANG",
+    "LC_ALL",
+    "TERM",
+    "TMPDIR",
+    "TZ",
+    "CODEX_CA_CERTIFICATE",
+    "SSL_CERT_FILE",
+    "REQUESTS_CA_BUNDLE",
+    "CURL_CA_BUNDLE",
+    "NODE_EXTRA_CA_CERTS",
+    "GIT_SSL_CAINFO",
+    "CARGO_HTTP_CAINFO",
+    "BUNDLE_SSL_CA_CERT",
+    "PIP_CERT",
+    "NPM_CONFIG_CAFILE",
+];
 
 /// Keys of every entry.
 const KEYS: [&str; 28] = [
@@ -50,8 +71,8 @@ const KEYS: [&str; 28] = [
     "name",
 ];
 
-/// How long a server may take to start.
-const STARTUP: Duration = Duration::from_secs(10);
+/// How long a server may take to start: the handshake, and then the list, each (seen: 28.5 s pass, 33 s do not).
+const STARTUP: Duration = Duration::from_secs(30);
 /// How long one that is not required is waited for (`mcp_optional_startup_grace_ms`).
 const GRACE: Duration = Duration::from_secs(1);
 
@@ -337,9 +358,9 @@ mod tests {
             (server.required, server.patience.expect("a patience").budget.as_millis())
         };
         assert_eq!(wait("", ""), (Some(false), 1_000));
-        assert_eq!(wait("required = true", ""), (Some(true), 10_000));
+        assert_eq!(wait("required = true", ""), (Some(true), 30_000));
         assert_eq!(wait("required = true\nstartup_timeout_sec = 2.5\nstartup_timeout_ms = 1", ""), (Some(true), 2_500));
-        assert_eq!(wait("", "mcp_optional_startup_grace_ms = 0"), (Some(false), 10_000));
+        assert_eq!(wait("", "mcp_optional_startup_grace_ms = 0"), (Some(false), 30_000));
         assert_eq!(wait("", "mcp_optional_startup_grace_ms = 3000"), (Some(false), 3_000));
     }
 }

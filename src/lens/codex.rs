@@ -8,7 +8,7 @@ pub(super) const RULES: Rules = Rules {
     pages: Some(Bound::Loses(100)),
     // "exceeded the catalog limit of 2048 items"; 2,048 pass.
     most_tools: Some(2_048),
-    // One tool without `inputSchema` loses the server; any `inputSchema` will do.
+    // One tool without an `inputSchema` object loses the server.
     schema: Schema::Input,
     needs_capability: false,
     // A reply of 1999-01-01 was accepted.

@@ -155,7 +155,7 @@ fn whole_list_reason(rules: &Rules, listed: &Listed<'_>, unknown: &[&str]) -> Op
 fn schema_fault(schema: Schema, tool: &Tool) -> Option<&'static str> {
     match schema {
         Schema::Any => None,
-        Schema::Input => tool.definition["inputSchema"].is_null().then_some("it has no inputSchema"),
+        Schema::Input => (!tool.definition["inputSchema"].is_object()).then_some("inputSchema is no object"),
         Schema::Strict => schema::fault(&tool.definition),
     }
 }

@@ -84,7 +84,7 @@ impl Naming {
 pub(super) enum Schema {
     /// Nothing.
     Any,
-    /// An `inputSchema`, whatever it is.
+    /// An `inputSchema` that is an object, whatever stands in it.
     Input,
     /// What the TypeScript SDK 1.32.2 wants.
     Strict,
