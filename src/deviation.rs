@@ -24,6 +24,8 @@ pub(crate) enum Deviation {
     Batch(Carrier),
     /// An answer repeats the request's id as a string or a float.
     IdOfAnotherType,
+    /// An error that names no request comes beside the answer.
+    StrayError(Carrier),
     /// The server asks something of the client in an era without such requests.
     RequestOfServer,
     /// The last page says `"nextCursor": null`.
@@ -50,6 +52,7 @@ impl Deviation {
             Self::NotUtf8 => "sends bytes that are no UTF-8".to_owned(),
             Self::Batch(_) => "sends its messages in an array (a batch)".to_owned(),
             Self::IdOfAnotherType => "answers with an id of another type than the request's".to_owned(),
+            Self::StrayError(_) => "sends an error that names no request, beside its answer".to_owned(),
             Self::RequestOfServer => {
                 "sends requests of its own, which 2026-07-28 does not allow (server to client)".to_owned()
             }
@@ -79,6 +82,7 @@ impl Deviation {
             Self::IdOfAnotherType => {
                 "JSON-RPC 2.0 section 5 demands the same value; a client that compares strictly waits in vain"
             }
+            Self::StrayError(_) => "a client may take it for the answer, or close the connection",
             Self::RequestOfServer => "a client of that era does not answer (2026-07-28, section Messages)",
             Self::NullCursor => "the TypeScript SDK 2.4.0 and what is built on it refuse the whole page",
             Self::RepeatedCursor => "a client without a bound asks for ever (the Rust SDK 3.11.0 does)",

@@ -49,6 +49,11 @@ pub(crate) fn of_tool(name: &str) -> String {
     of_server(&text)
 }
 
+/// Whether Codex 0.171.0 accepts a server's name: `[a-zA-Z0-9_:@/.-]+`.
+pub(crate) fn is_accepted_by_codex(name: &str) -> bool {
+    !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_:@/.-".contains(&byte))
+}
+
 #[cfg(test)]
 mod tests {
     use super::{DROPPED, of_server, of_tool};

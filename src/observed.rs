@@ -95,7 +95,7 @@ pub(crate) struct ToolTable {
     /// Whether the server declared `capabilities.tools`; some clients do not ask without it.
     pub(crate) declares_tools: bool,
     /// What is wrong with the answer to `initialize`, where some clients would refuse it.
-    pub(crate) handshake_fault: Option<&'static str>,
+    pub(crate) handshake_faults: Vec<HandshakeFault>,
     /// Whether the last page said `"nextCursor": null`, which some clients refuse.
     pub(crate) null_cursor: bool,
     /// Whether the list was ended because a cursor came a second time.
@@ -112,6 +112,15 @@ impl ToolTable {
         names.dedup();
         names
     }
+}
+
+/// Something in the answer to `initialize` that some clients refuse.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct HandshakeFault {
+    /// What, in words.
+    pub(crate) what: &'static str,
+    /// Whether it is no more than a null where something may be absent.
+    pub(crate) is_null: bool,
 }
 
 /// One tool of a list.

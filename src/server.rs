@@ -89,6 +89,8 @@ pub(crate) struct Server {
     pub(crate) notices: Vec<(String, Location)>,
     /// How long the client waits for it at start, where that is known.
     pub(crate) patience: Option<Patience>,
+    /// How long the client lets it start, where that is more than this tool would wait.
+    pub(crate) startup: Option<Duration>,
     /// Which of its tools the configuration lets through.
     pub(crate) filter: ToolFilter,
 }

@@ -28,7 +28,7 @@ pub(super) fn run(settings: &Settings, environment: &Environment, check: &Check)
     let (purpose, seen) = if check.is_static {
         (Purpose::Static, Seen::default())
     } else {
-        (Purpose::Check, gather::probe(settings, environment, &configuration.servers)?)
+        (Purpose::Check, gather::probe(settings, environment, &configuration)?)
     };
     let measure = Measure {
         lock: store.shown(),

@@ -18,7 +18,7 @@ use crate::progress::Progress;
 use crate::redact::Redactor;
 use crate::server::{Server, ServerName, Transport};
 use crate::settings::{LOCK_NAME, Settings};
-use crate::values::Client;
+use crate::values::{Client, Protocol};
 use crate::verdict::{self, ServerVerdict, Verdict};
 use crate::wiring::{self, KnownServer, Rule};
 
@@ -89,7 +89,12 @@ pub(super) fn check_names(
 }
 
 /// Probes every server that takes part and that the client would start. Secrets are gone from what is returned.
-pub(super) fn probe(settings: &Settings, environment: &Environment, servers: &[Server]) -> Result<Seen, Error> {
+pub(super) fn probe(
+    settings: &Settings,
+    environment: &Environment,
+    configuration: &Configuration,
+) -> Result<Seen, Error> {
+    let servers = &configuration.servers;
     let interrupt =
         Interrupt::install().map_err(|error| Error::Internal(format!("cannot watch for signals: {error}")))?;
     let wanted: Vec<Server> = servers
@@ -101,7 +106,11 @@ pub(super) fn probe(settings: &Settings, environment: &Environment, servers: &[S
         timeout: settings.timeout,
         run_end: settings.run_timeout.map(|budget| Instant::now() + budget),
         network: settings.network.clone(),
-        protocol: settings.protocol,
+        protocol: match (settings.protocol, configuration.client) {
+            // It knows no other (`docs/clients.md`): a server of the other era is lost to it.
+            (Protocol::Auto, Client::Codex) => Protocol::Legacy,
+            (protocol, _) => protocol,
+        },
         jobs: settings.jobs,
         transcript: settings.output.verbose > 1,
     };

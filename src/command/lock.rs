@@ -36,7 +36,7 @@ pub(super) fn run(
     if !is_touched && !is_kept {
         return Err(nothing_to_lock(&configuration));
     }
-    let seen = gather::probe(settings, environment, &configuration.servers)?;
+    let seen = gather::probe(settings, environment, &configuration)?;
     let new = merged(settings, old.as_ref(), &seen);
     let measure = Measure {
         lock: store.shown(),

@@ -16,7 +16,7 @@ pub(super) fn run(settings: &Settings, environment: &Environment) -> Result<Verd
     let configuration = config::load(&settings.configs, settings.client, environment)?;
     let (_, lock) = gather::lock_path(settings, environment, &configuration);
     gather::check_names(settings, &[], &configuration, &Expected::new())?;
-    let seen = gather::probe(settings, environment, &configuration.servers)?;
+    let seen = gather::probe(settings, environment, &configuration)?;
     let measure = Measure {
         lock: &lock,
         expected: &Expected::new(),

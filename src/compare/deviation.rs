@@ -48,7 +48,7 @@ fn of_table(table: &ToolTable) -> impl Iterator<Item = Deviation> {
         table.null_cursor.then_some(Deviation::NullCursor),
         table.repeated_cursor.then_some(Deviation::RepeatedCursor),
         (!table.declares_tools && !table.tools.is_empty()).then_some(Deviation::UndeclaredTools),
-        table.handshake_fault.map(Deviation::Handshake),
+        table.handshake_faults.first().map(|fault| Deviation::Handshake(fault.what)),
     ];
     found.into_iter().flatten()
 }

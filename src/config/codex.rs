@@ -8,6 +8,7 @@ use super::entry::{self, Entry, Field};
 use super::{Content, File, Source, expand};
 use crate::document::{Document, Fault, Member, Node, Object, Syntax, Value};
 use crate::environment::Environment;
+use crate::naming;
 use crate::server::{Disabled, Expanded, Patience, RemoteServer, Server, StdioServer, ToolFilter, Transport};
 use crate::values::Client;
 
@@ -75,6 +76,22 @@ const KEYS: [&str; 28] = [
 const STARTUP: Duration = Duration::from_secs(30);
 /// How long one that is not required is waited for (`mcp_optional_startup_grace_ms`).
 const GRACE: Duration = Duration::from_secs(1);
+
+/// Keys that only a remote server may have.
+const OF_REMOTE: [&str; 8] = [
+    "http_headers",
+    "env_http_headers",
+    "http_headers_helper",
+    "bearer_token",
+    "bearer_token_env_var",
+    "auth",
+    "oauth",
+    "oauth_resource",
+];
+/// Keys that only a program may have.
+const OF_PROGRAM: [&str; 4] = ["args", "env", "env_vars", "cwd"];
+/// Ways to approve of calls.
+const APPROVALS: [&str; 4] = ["auto", "prompt", "writes", "approve"];
 
 impl Source for ConfigToml {
     fn client(&self) -> Client {
@@ -149,7 +166,12 @@ fn server(member: &Member, environment: &Environment, grace: Duration) -> Result
         message: format!("mcp_servers.{}: {reason}; Codex does not start with this", member.key),
     };
     let object = entry.object().map_err(fault)?;
+    check(object).map_err(fault)?;
     let transport = transport(&mut entry, object, environment).map_err(fault)?;
+    let transport = match lost(member, object, environment) {
+        Some(reason) => Err(reason),
+        None => Ok(transport),
+    };
     let required = entry::flag(object, "required", false).map_err(fault)?;
     let startup = startup(object).map_err(fault)?;
     let disabled = match object.member("enabled") {
@@ -169,8 +191,65 @@ fn server(member: &Member, environment: &Environment, grace: Duration) -> Result
         "set required = true in its entry, or mcp_optional_startup_grace_ms = 0 at the top of the file"
     };
     let patience = Some(Patience { budget, advice });
-    let server = entry.finish(Ok(transport), &KEYS);
-    Ok(Server { disabled, required: Some(required), patience, filter, ..server })
+    let server = entry.finish(transport, &KEYS);
+    Ok(Server { disabled, required: Some(required), patience, startup: Some(startup), filter, ..server })
+}
+
+/// What ends the whole program, in disabled entries, too: wrong types and values of known keys, keys of the other kind of server.
+fn check(object: &Object) -> Result<(), String> {
+    let (is_program, is_remote) = (object.get("command").is_some(), object.get("url").is_some());
+    let misplaced = |keys: &[&str], beside: &str| match keys.iter().find(|key| object.get(key).is_some()) {
+        Some(key) => Err(format!("{key} does not go with {beside}")),
+        None => Ok(()),
+    };
+    if is_program && !is_remote {
+        misplaced(&OF_REMOTE, "command")?;
+    }
+    if is_remote && !is_program {
+        misplaced(&OF_PROGRAM, "url")?;
+    }
+    for key in ["enabled", "required", "supports_parallel_tool_calls"] {
+        entry::flag(object, key, false)?;
+    }
+    for (key, words) in
+        [("default_tools_approval_mode", &APPROVALS[..]), ("startup_readiness", &["connection", "catalog"][..])]
+    {
+        if let Some(node) = object.get(key).filter(|node| node.text().is_none_or(|text| !words.contains(&text))) {
+            return Err(format!(
+                "{key}: expected {}, found {}",
+                words.join(" or "),
+                node.text().unwrap_or(node.kind())
+            ));
+        }
+    }
+    if entry::number(object, "startup_timeout_ms")?.is_some_and(|number| number.fract() != 0.0) {
+        return Err("startup_timeout_ms: expected a whole number".to_owned());
+    }
+    if entry::number(object, "tool_timeout_sec")?.is_some_and(|number| number < 0.0) {
+        return Err("tool_timeout_sec: expected a time".to_owned());
+    }
+    object.get("tools").map_or(Ok(()), |node| node.object("tools").map(drop).map_err(|fault| fault.message))
+}
+
+/// What loses this one server.
+fn lost(member: &Member, object: &Object, environment: &Environment) -> Option<String> {
+    if !naming::is_accepted_by_codex(&member.key) {
+        return Some("a server's name may have letters, digits and _ : @ / . - only".to_owned());
+    }
+    let is_elsewhere = |node: &&Node| node.text().is_some_and(|text| text != "local");
+    if object.get("environment_id").filter(is_elsewhere).is_some() {
+        return Some("environment_id: it is started elsewhere".to_owned());
+    }
+    let variables = object.get("env_vars").and_then(Node::array).unwrap_or_default();
+    let sources = variables.iter().filter_map(|node| node.object("").ok()?.get("source")?.text());
+    if sources.into_iter().any(|source| source == "remote") {
+        return Some("env_vars: a variable of a remote source".to_owned());
+    }
+    let name = object.get("bearer_token_env_var")?.text()?;
+    environment
+        .setting(name)
+        .is_none()
+        .then(|| format!("bearer_token_env_var: {name} is unset or empty, and the client then leaves the server out"))
 }
 
 fn transport(entry: &mut Entry<'_>, object: &Object, environment: &Environment) -> Result<Transport, String> {
@@ -215,7 +294,6 @@ fn passed_on(
         let path = format!("env_vars[{index}]");
         let name = match &element.value {
             Value::Text(name) => name,
-            Value::Object(map) if map.get("source").and_then(Node::text) == Some("remote") => continue,
             Value::Object(map) => match map.get("name").and_then(Node::text) {
                 Some(name) => name,
                 None => return Err(format!("{path}: expected a name")),
@@ -244,7 +322,8 @@ fn remote(entry: &mut Entry<'_>, object: &Object, environment: &Environment) -> 
             let path = format!("env_http_headers.{}", member.key);
             let name =
                 member.node.text().ok_or_else(|| format!("{path}: expected a name, found {}", member.node.kind()))?;
-            if let Some(value) = entry.variable(name, &member.node, &path, environment) {
+            let value = entry.variable(name, &member.node, &path, environment);
+            if let Some(value) = value.filter(|value| !value.reveal().is_empty()) {
                 headers.push((member.key.clone(), Expanded { written: name.to_owned(), value }));
             }
         }
@@ -257,7 +336,14 @@ fn remote(entry: &mut Entry<'_>, object: &Object, environment: &Environment) -> 
             headers.push(("Authorization".to_owned(), Expanded { written: name.to_owned(), value }));
         }
     }
+    // What can be no header is left out without a word.
+    headers.retain(|(name, text)| is_header(name, text.value.reveal()));
     Ok(RemoteServer { url, headers, helper: None })
+}
+
+fn is_header(name: &str, value: &str) -> bool {
+    let is_token = |byte: u8| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte);
+    !name.is_empty() && name.bytes().all(is_token) && !value.chars().any(|c| c.is_ascii_control() && c != '\t')
 }
 
 /// `startup_timeout_sec` wins over `startup_timeout_ms`.

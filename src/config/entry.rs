@@ -76,6 +76,7 @@ impl<'a> Entry<'a> {
             disabled: None,
             required: None,
             patience: None,
+            startup: None,
             filter: ToolFilter::default(),
         }
     }

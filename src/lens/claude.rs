@@ -1,7 +1,8 @@
 //! Claude Code's eyes: rules as seen on 2.1.332 (`clients.md` 1.6 to 1.8), and on the program itself by
 //! `testdata/clients/compare_claude.py`.
 
-use super::rules::{Bound, Collisions, LongNames, Naming, Rules, Schema};
+use super::rules::{Annotations, Bound, Collisions, Handshake, LongNames, Naming, Rules, Schema};
+use crate::deviation::{Carrier, Deviation};
 
 pub(super) const RULES: Rules = Rules {
     naming: Naming::Claude,
@@ -13,15 +14,15 @@ pub(super) const RULES: Rules = Rules {
     needs_capability: true,
     // Any other answer to `initialize` makes the connection fail (1.6).
     versions: Some(&["2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05", "2024-10-07"]),
-    checks_handshake: true,
-    // Scenarios `batch` and `bom`.
-    reads_plain_messages_only: true,
+    handshake: Handshake::Strict,
+    // Scenarios `batch` and `bom`; a body over HTTP is read by other means.
+    unreadable: &[Deviation::Batch(Carrier::Stream), Deviation::ByteOrderMark(Carrier::Stream)],
     null_cursor_loses: true,
     empty_cursor_ends: true,
     // It stops there, and keeps what it has (1.7).
     repeated_cursor_loses: false,
     // Scenario `http-modern-headers`; `number` is let through.
-    checks_annotations: true,
+    annotations: Annotations::Modern,
     // A longer name is dropped, with a line in the debug log only (1.8).
     long_names: LongNames::Dropped(128),
     collisions: Collisions::One,

@@ -1,6 +1,7 @@
-//! Codex's eyes: rules as seen on 0.171.0 (`clients.md` section 2).
+//! Codex's eyes: rules as seen on 0.171.0 (`docs/clients.md`, by `testdata/clients/compare_codex.py`).
 
-use super::rules::{Bound, Collisions, LongNames, Naming, Rules, Schema};
+use super::rules::{Annotations, Bound, Collisions, Handshake, LongNames, Naming, Rules, Schema};
+use crate::deviation::{Carrier, Deviation};
 
 pub(super) const RULES: Rules = Rules {
     naming: Naming::Codex,
@@ -8,21 +9,24 @@ pub(super) const RULES: Rules = Rules {
     pages: Some(Bound::Loses(100)),
     // "exceeded the catalog limit of 2048 items"; 2,048 pass.
     most_tools: Some(2_048),
-    // One tool without an `inputSchema` object loses the server.
-    schema: Schema::Input,
+    schema: Schema::Codex,
     needs_capability: false,
     // A reply of 1999-01-01 was accepted.
     versions: None,
-    checks_handshake: false,
-    // rmcp, on which it is built, reads no array over pipes (`protocol.md` 3.5).
-    reads_plain_messages_only: true,
+    handshake: Handshake::Lenient,
+    unreadable: &[
+        Deviation::Batch(Carrier::Stream),
+        Deviation::Batch(Carrier::Body),
+        Deviation::ByteOrderMark(Carrier::Body),
+        Deviation::NotUtf8,
+        Deviation::StrayError(Carrier::Body),
+    ],
     null_cursor_loses: false,
     empty_cursor_ends: false,
     // "returned a repeated pagination cursor".
     repeated_cursor_loses: true,
-    checks_annotations: false,
-    // Cut, with a hash, to 128 in all: never dropped.
-    long_names: LongNames::Hashed(128),
-    // Twelve hexadecimal digits.
-    collisions: Collisions::Suffixed,
+    annotations: Annotations::Answered,
+    // Both are part of how it makes names: nothing is dropped.
+    long_names: LongNames::Kept,
+    collisions: Collisions::Kept,
 };

@@ -3,13 +3,14 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::annotation::{self, Fault};
-use super::rules::{Bound, Collisions, LongNames, Rules, Schema};
-use super::{Listed, Offer, Unusable, schema};
-use crate::deviation::{Carrier, Deviation};
-use crate::observed::{Era, Tool};
+use super::rules::{Annotations, Bound, Collisions, Handshake, LongNames, Naming, Rules, Schema};
+use super::{Listed, Offer, Unusable, codex_names, codex_schema, schema};
+use crate::observed::{Era, HandshakeFault, Tool};
 use crate::server::ServerName;
 use crate::text;
 
+/// Versions at or above this one, as text, are of the modern era.
+const MODERN: &str = "2026-07-28";
 /// How many names a reason names.
 const NAMED: usize = 4;
 /// How much of a long name is kept at either end.
@@ -24,7 +25,7 @@ pub(super) fn offers(rules: &Rules, names: &[&ServerName], tables: &[Listed<'_>]
             owners.entry(full(rules, listed, tool)).or_default().insert(listed.server.as_str());
         }
     }
-    tables
+    let mut offers: Vec<Offer> = tables
         .iter()
         .map(|listed| {
             let prefix = rules.naming.server(listed.server.as_str());
@@ -34,7 +35,27 @@ pub(super) fn offers(rules: &Rules, names: &[&ServerName], tables: &[Listed<'_>]
                 names.iter().filter(shares).filter(|name| !is_listed(name)).map(|name| name.as_str()).collect();
             offer(rules, listed, &unknown, &owners)
         })
-        .collect()
+        .collect();
+    if rules.naming == Naming::Codex {
+        rename(tables, &mut offers);
+    }
+    offers
+}
+
+/// Names that are made over all servers at once, of the tools that are left.
+fn rename(tables: &[Listed<'_>], offers: &mut [Offer]) {
+    let mut left = Vec::new();
+    for (index, (listed, offer)) in tables.iter().zip(offers.iter_mut()).enumerate() {
+        offer.offered.clear();
+        let lost: BTreeSet<&str> = offer.unusable.iter().map(|unusable| unusable.tool.as_str()).collect();
+        let names = listed.table.tools.iter().map(|tool| tool.name.as_str()).filter(|name| !lost.contains(name));
+        left.extend(names.map(|name| (index, listed.server.as_str(), name)));
+    }
+    let tools: Vec<(&str, &str)> = left.iter().map(|(_, server, tool)| (*server, *tool)).collect();
+    for ((index, ..), name) in left.iter().zip(codex_names::assign(&tools)) {
+        offers[*index].offered.extend(name);
+    }
+    offers.iter_mut().for_each(|offer| offer.offered.sort_unstable());
 }
 
 fn full(rules: &Rules, listed: &Listed<'_>, tool: &Tool) -> String {
@@ -96,9 +117,7 @@ fn quoted<'a>(names: impl ExactSizeIterator<Item = &'a str>) -> String {
 /// Why the client would offer nothing of this table.
 fn whole_list_reason(rules: &Rules, listed: &Listed<'_>, unknown: &[&str]) -> Option<Reason> {
     let table = listed.table;
-    if let Some(deviation) =
-        listed.deviations.iter().find(|deviation| rules.reads_plain_messages_only && is_unreadable(deviation))
-    {
+    if let Some(deviation) = listed.deviations.iter().find(|deviation| rules.unreadable.contains(deviation)) {
         return Some((format!("the server {}, which the client does not read", deviation.what()), MAKERS));
     }
     if rules.needs_capability && !table.declares_tools {
@@ -116,8 +135,13 @@ fn whole_list_reason(rules: &Rules, listed: &Listed<'_>, unknown: &[&str]) -> Op
     if rules.repeated_cursor_loses && table.repeated_cursor {
         return Some(("a cursor comes a second time, for which the client drops the whole list".to_owned(), MAKERS));
     }
-    if let Some(fault) = table.handshake_fault.filter(|_| rules.checks_handshake) {
-        return Some((format!("the answer to initialize is one that the client refuses: {fault}"), MAKERS));
+    let is_refused = |fault: &&HandshakeFault| match rules.handshake {
+        Handshake::Any => false,
+        Handshake::Strict => true,
+        Handshake::Lenient => !fault.is_null,
+    };
+    if let Some(fault) = table.handshake_faults.iter().find(is_refused) {
+        return Some((format!("the answer to initialize is one that the client refuses: {}", fault.what), MAKERS));
     }
     if let Some(Bound::Loses(most)) =
         rules.pages.filter(|bound| matches!(bound, Bound::Loses(most) if table.pages > *most))
@@ -155,14 +179,9 @@ fn whole_list_reason(rules: &Rules, listed: &Listed<'_>, unknown: &[&str]) -> Op
 fn schema_fault(schema: Schema, tool: &Tool) -> Option<&'static str> {
     match schema {
         Schema::Any => None,
-        Schema::Input => (!tool.definition["inputSchema"].is_object()).then_some("inputSchema is no object"),
+        Schema::Codex => codex_schema::list_fault(&tool.definition),
         Schema::Strict => schema::fault(&tool.definition),
     }
-}
-
-/// Messages that a client's JSON parser, or its schema of a message, refuses; a body over HTTP is read by other means.
-fn is_unreadable(deviation: &Deviation) -> bool {
-    matches!(deviation, Deviation::Batch(Carrier::Stream) | Deviation::ByteOrderMark(Carrier::Stream))
 }
 
 /// Why the client would not offer this one tool.
@@ -187,12 +206,26 @@ fn reason(rules: &Rules, listed: &Listed<'_>, tool: &Tool, full: &str) -> Option
             MAKERS,
         ));
     }
-    if rules.checks_annotations && listed.is_streamable_http && listed.era == Era::Modern {
-        let faults = annotation::faults(&tool.definition["inputSchema"]);
-        let fault = faults.iter().find(|fault| !matches!(fault, Fault::Number(_)))?;
-        return Some((format!("its x-mcp-header annotations are not valid ({fault})"), MAKERS));
+    if rules.schema == Schema::Codex
+        && let Some(fault) = codex_schema::tool_fault(&tool.definition)
+    {
+        return Some((format!("{fault}, so that it leaves it out"), MAKERS));
     }
-    None
+    let fault = annotation_fault(rules.annotations, listed, tool)?;
+    Some((format!("its x-mcp-header annotations are not valid ({fault})"), MAKERS))
+}
+
+fn annotation_fault(annotations: Annotations, listed: &Listed<'_>, tool: &Tool) -> Option<Fault> {
+    let is_looked_at = match annotations {
+        Annotations::Ignored => false,
+        Annotations::Modern => listed.era == Era::Modern,
+        Annotations::Answered => listed.version >= MODERN,
+    };
+    if !is_looked_at || !listed.is_streamable_http {
+        return None;
+    }
+    let is_fault = |fault: &Fault| annotations == Annotations::Answered || !matches!(fault, Fault::Number(_));
+    annotation::faults(&tool.definition["inputSchema"]).into_iter().find(is_fault)
 }
 
 /// Why a name is lost to another tool: within a server the first keeps it, between servers whichever connects first (both seen on Claude
@@ -218,7 +251,6 @@ fn collision(rules: &Rules, tool: &Tool, full: &str, first: &str, owners: Option
 fn shortened(rules: &Rules, full: String) -> String {
     let length = full.chars().count();
     let (start, end) = match rules.long_names {
-        LongNames::Hashed(longest) if length > longest => (longest - 3, 0),
         LongNames::Middled(longest) if length > longest => (KEPT_END, KEPT_END),
         _ => return full,
     };

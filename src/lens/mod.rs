@@ -4,6 +4,8 @@
 pub(crate) mod annotation;
 mod claude;
 mod codex;
+mod codex_names;
+mod codex_schema;
 mod engine;
 mod gemini;
 mod rules;

@@ -1,5 +1,7 @@
 //! What a client does with a list, as data. The engine knows no client, and a client's file knows no code.
 
+use super::codex_names;
+use crate::deviation::Deviation;
 use crate::naming;
 
 /// The rules of one client.
@@ -18,18 +20,18 @@ pub(super) struct Rules {
     pub(super) needs_capability: bool,
     /// The versions it accepts in answer to `initialize`; `None`: any.
     pub(super) versions: Option<&'static [&'static str]>,
-    /// Whether it refuses answers to `initialize` that do not fit the TypeScript SDK's schema.
-    pub(super) checks_handshake: bool,
-    /// Whether arrays and byte order marks are lost on it, where messages come one by one.
-    pub(super) reads_plain_messages_only: bool,
+    /// What it refuses in an answer to `initialize`.
+    pub(super) handshake: Handshake,
+    /// What makes an answer one that it does not read.
+    pub(super) unreadable: &'static [Deviation],
     /// Whether `"nextCursor": null` loses the whole list.
     pub(super) null_cursor_loses: bool,
     /// Whether an empty cursor ends the list.
     pub(super) empty_cursor_ends: bool,
     /// Whether a cursor that repeats loses the whole list.
     pub(super) repeated_cursor_loses: bool,
-    /// Whether it leaves out tools with invalid `x-mcp-header` annotations over Streamable HTTP.
-    pub(super) checks_annotations: bool,
+    /// Which invalid `x-mcp-header` annotations make it leave out a tool over Streamable HTTP.
+    pub(super) annotations: Annotations,
     /// What becomes of names that are too long.
     pub(super) long_names: LongNames,
     /// What becomes of tools, or servers, whose names become one.
@@ -50,7 +52,7 @@ pub(super) enum Bound {
 pub(super) enum Naming {
     /// `mcp__<server>__<tool>`, both normalised as Claude Code does.
     Claude,
-    /// `mcp__<server>__<tool>`, everything but letters, digits, `_` and `-` replaced by `_`.
+    /// As Codex does, over all servers at once.
     Codex,
     /// `mcp_<server>_<tool>`.
     Gemini,
@@ -64,7 +66,8 @@ impl Naming {
         let server = self.server(server);
         match self {
             Self::Claude => naming::full(&server, tool),
-            Self::Codex => format!("mcp__{server}__{}", naming::of_server(tool)),
+            // The whole of it is made in `codex_names.rs`.
+            Self::Codex => format!("mcp__{server}__{}", codex_names::clean(tool)),
             Self::Gemini => format!("mcp_{server}_{}", naming::of_server(tool)),
             Self::Raw => tool.to_owned(),
         }
@@ -74,7 +77,8 @@ impl Naming {
     pub(super) fn server(self, server: &str) -> String {
         match self {
             Self::Raw => server.to_owned(),
-            Self::Claude | Self::Codex | Self::Gemini => naming::of_server(server),
+            Self::Codex => codex_names::clean(server),
+            Self::Claude | Self::Gemini => naming::of_server(server),
         }
     }
 }
@@ -84,10 +88,32 @@ impl Naming {
 pub(super) enum Schema {
     /// Nothing.
     Any,
-    /// An `inputSchema` that is an object, whatever stands in it.
-    Input,
+    /// What Codex 0.171.0 wants.
+    Codex,
     /// What the TypeScript SDK 1.32.2 wants.
     Strict,
+}
+
+/// What a client refuses in an answer to `initialize`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Handshake {
+    /// Nothing.
+    Any,
+    /// What does not fit the TypeScript SDK's schema.
+    Strict,
+    /// The same, but it accepts null where something may be absent.
+    Lenient,
+}
+
+/// Which annotations a client looks at.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Annotations {
+    /// None.
+    Ignored,
+    /// Those of servers it speaks to in the modern era; one on a `number` will do.
+    Modern,
+    /// Those of servers that answer `initialize` with a version at or above 2026-07-28, as text.
+    Answered,
 }
 
 /// What becomes of full names that are too long, in characters.
@@ -97,8 +123,6 @@ pub(super) enum LongNames {
     Kept,
     /// The tool is left out above this.
     Dropped(usize),
-    /// They are cut to this, with a hash of the rest at their end, which is written as `...` here.
-    Hashed(usize),
     /// Above this they become their first and last 30 characters, with `...` between them.
     Middled(usize),
 }
@@ -110,8 +134,6 @@ pub(super) enum Collisions {
     Kept,
     /// Only one of them is offered.
     One,
-    /// Each gets a suffix of its own.
-    Suffixed,
 }
 
 /// No client: the list as the server gives it.
@@ -122,12 +144,12 @@ pub(super) const NONE: Rules = Rules {
     schema: Schema::Any,
     needs_capability: false,
     versions: None,
-    checks_handshake: false,
-    reads_plain_messages_only: false,
+    handshake: Handshake::Any,
+    unreadable: &[],
     null_cursor_loses: false,
     empty_cursor_ends: false,
     repeated_cursor_loses: false,
-    checks_annotations: false,
+    annotations: Annotations::Ignored,
     long_names: LongNames::Kept,
     collisions: Collisions::Kept,
 };

@@ -7,6 +7,7 @@ use serde_json::Value;
 use super::jsonrpc::{self, Incoming, Reply};
 use super::session::Call;
 use super::trace::Trace;
+use crate::deviation::{Carrier, Deviation};
 use crate::observed::{ProbeFailure, Step};
 
 /// How long a better answer is waited for after an error that names no request: it may mean ours, or a notification before it.
@@ -53,7 +54,12 @@ pub(super) fn ask(duplex: &mut dyn Duplex, call: &Call, id: u64) -> Result<Reply
         };
         for message in messages {
             match message {
-                Incoming::Reply { id: answered, reply } if duplex.trace().is_answer(&answered, id) => return Ok(reply),
+                Incoming::Reply { id: answered, reply } if duplex.trace().is_answer(&answered, id) => {
+                    if doubtful.is_some() {
+                        duplex.trace().note(Deviation::StrayError(Carrier::Stream));
+                    }
+                    return Ok(reply);
+                }
                 Incoming::Reply { id: answered, reply } if jsonrpc::is_unaddressed(&answered, &reply) => {
                     doubtful.get_or_insert((Instant::now() + DOUBT, reply));
                 }

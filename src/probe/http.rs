@@ -16,7 +16,7 @@ use super::remote::{CHUNK, EXCERPT, Extra, Remote, media_type};
 use super::session::{Call, Channel};
 use super::sse::{Event, EventBuffer};
 use super::trace::Trace;
-use crate::deviation::Carrier;
+use crate::deviation::{Carrier, Deviation};
 use crate::network::Network;
 use crate::observed::{Era, ProbeFailure, Step};
 use crate::server::RemoteServer;
@@ -153,6 +153,9 @@ impl<'a> HttpChannel<'a> {
                 let messages = messages_of(step, &event, self.trace)?;
                 let found = self.find_reply(step, id, messages)?;
                 if let Some(reply) = found.reply {
+                    if unaddressed.is_some() || found.unaddressed.is_some() {
+                        self.trace.note(Deviation::StrayError(Carrier::Body));
+                    }
                     return Ok(reply);
                 }
                 unaddressed = unaddressed.or(found.unaddressed);

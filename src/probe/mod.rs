@@ -54,7 +54,8 @@ fn probe(server: &Server, limits: &Limits, interrupt: &Interrupt) -> Observation
             return Observation::failed(failure, began.elapsed());
         }
     };
-    let budget = limits.timeout.unwrap_or_else(|| deadline::default_budget(transport));
+    let usual = || deadline::default_budget(transport).max(server.startup.unwrap_or_default());
+    let budget = limits.timeout.unwrap_or_else(usual);
     let deadline = Deadline::start(budget, limits.run_end);
     if deadline.remaining().is_none() {
         let failure =

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use super::jsonrpc::RpcError;
 use super::session::{Call, Channel, client_info, malformed, params, rejected};
-use crate::observed::{Era, FailureClass, Identity, ProbeFailure, Step};
+use crate::observed::{Era, FailureClass, HandshakeFault, Identity, ProbeFailure, Step};
 use crate::values::Protocol;
 
 /// The version of the modern era.
@@ -28,7 +28,7 @@ pub(super) struct Opened {
     pub(super) identity: Identity,
     pub(super) declares_tools: bool,
     /// What a stricter client would refuse in the answer to `initialize`.
-    pub(super) fault: Option<&'static str>,
+    pub(super) faults: Vec<HandshakeFault>,
 }
 
 /// What came of asking `server/discover`.
@@ -90,9 +90,9 @@ fn initialize_first(channel: &mut dyn Channel) -> Result<Opened, ProbeFailure> {
         Ok(Err(error)) => {
             if let Some(version) = mutual_legacy(&error) {
                 // Clients do not take this turn (tried on Claude Code 2.1.332).
-                let fault = "it is an error that names another version";
+                let fault = HandshakeFault { what: "it is an error that names another version", is_null: false };
                 return initialize(channel, version)?
-                    .map(|opened| Opened { fault: Some(fault), ..opened })
+                    .map(|opened| Opened { faults: vec![fault], ..opened })
                     .map_err(|error| rejected(Step::Initialize, &error));
             }
             let discovered = match discover(channel) {
@@ -136,7 +136,7 @@ fn initialize(channel: &mut dyn Channel, version: &str) -> Result<Result<Opened,
     channel.agreed(version);
     channel.notify(Step::Initialized)?;
     let declares_tools = result["capabilities"]["tools"].is_object();
-    Ok(Ok(Opened { identity, declares_tools, fault: handshake_fault(&result) }))
+    Ok(Ok(Opened { identity, declares_tools, faults: handshake_faults(&result) }))
 }
 
 /// Asks which versions the server speaks. A server that names the modern version as an error is asked once more.
@@ -177,22 +177,39 @@ fn discovered(result: &Value) -> Discovery {
     let info = if info.is_object() { info } else { &result["serverInfo"] };
     let identity = identity(Era::Modern, MODERN, info);
     let declares_tools = result["capabilities"]["tools"].is_object();
-    Discovery::Modern(Opened { identity, declares_tools, fault: None })
+    Discovery::Modern(Opened { identity, declares_tools, faults: Vec::new() })
 }
 
 /// What the TypeScript SDK 1.32.2, on which clients are built, refuses in the result of `initialize` (tried field by field).
-fn handshake_fault(result: &Value) -> Option<&'static str> {
+fn handshake_faults(result: &Value) -> Vec<HandshakeFault> {
     let info = &result["serverInfo"];
-    let has_no_null = |value: &Value| value.as_object().is_none_or(|map| map.values().all(|value| !value.is_null()));
-    let checks = [
+    let capabilities = &result["capabilities"];
+    let known = ["tools", "prompts", "resources", "logging", "completions", "experimental"];
+    let values = || known.iter().filter_map(|name| capabilities.get(*name));
+    let switches =
+        || values().flat_map(|value| ["listChanged", "subscribe"].map(|name| value.get(name)).into_iter().flatten());
+    let experiments = || capabilities["experimental"].as_object().into_iter().flat_map(|map| map.values());
+    let wrong = [
         (info["name"].is_string(), "serverInfo.name is no string"),
         (info["version"].is_string(), "serverInfo.version is no string"),
-        (result["capabilities"].is_object(), "capabilities is no object"),
-        (has_no_null(&result["capabilities"]), "a capability is null"),
-        (has_no_null(&result["capabilities"]["tools"]), "a member of capabilities.tools is null"),
-        (result.get("instructions").is_none_or(Value::is_string), "instructions is no string"),
+        (capabilities.is_object(), "capabilities is no object"),
+        (values().all(|value| value.is_object() || value.is_null()), "a capability is no object"),
+        (
+            switches().all(|value| value.is_boolean() || value.is_null()),
+            "listChanged or subscribe of a capability is no boolean",
+        ),
+        (experiments().all(Value::is_object), "an experimental capability is no object"),
+        (result.get("instructions").is_none_or(|text| text.is_string() || text.is_null()), "instructions is no string"),
     ];
-    checks.into_iter().find(|(is_fine, _)| !is_fine).map(|(_, fault)| fault)
+    let null = [
+        (values().all(|value| !value.is_null()), "a capability is null"),
+        (switches().all(|value| !value.is_null()), "a member of a capability is null"),
+        (result.get("instructions").is_none_or(|text| !text.is_null()), "instructions is null"),
+    ];
+    let of = |is_null: bool| {
+        move |(is_fine, what): (bool, &'static str)| (!is_fine).then_some(HandshakeFault { what, is_null })
+    };
+    wrong.into_iter().filter_map(of(false)).chain(null.into_iter().filter_map(of(true))).collect()
 }
 
 fn identity(era: Era, version: &str, info: &Value) -> Identity {

@@ -85,13 +85,13 @@ impl Session {
         let began = Instant::now();
         let opened = opening::open(channel, protocol);
         self.phases.initialize = Some(began.elapsed());
-        let Opened { identity, declares_tools, fault } = opened?;
+        let Opened { identity, declares_tools, faults } = opened?;
         let era = identity.era;
         self.identity = Some(identity);
         let began = Instant::now();
         let table = pages(channel, era, declares_tools);
         self.phases.tools_list = Some(began.elapsed());
-        table.map(|table| ToolTable { handshake_fault: fault, ..table })
+        table.map(|table| ToolTable { handshake_faults: faults, ..table })
     }
 }
 

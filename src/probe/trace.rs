@@ -67,6 +67,11 @@ impl Trace {
         read
     }
 
+    /// Remembers something odd.
+    pub(super) fn note(&mut self, deviation: Deviation) {
+        self.deviations.insert(deviation);
+    }
+
     /// Whether an answer with this id is the answer to the request `sent`.
     pub(super) fn is_answer(&mut self, id: &Value, sent: u64) -> bool {
         let is_answer = jsonrpc::is_id(id, sent);
