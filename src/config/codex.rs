@@ -236,8 +236,7 @@ fn lost(member: &Member, object: &Object, environment: &Environment) -> Option<S
     if !naming::is_accepted_by_codex(&member.key) {
         return Some("a server's name may have letters, digits and _ : @ / . - only".to_owned());
     }
-    let is_elsewhere = |node: &&Node| node.text().is_some_and(|text| text != "local");
-    if object.get("environment_id").filter(is_elsewhere).is_some() {
+    if object.get("environment_id").and_then(Node::text).is_some_and(|text| text != "local") {
         return Some("environment_id: it is started elsewhere".to_owned());
     }
     let variables = object.get("env_vars").and_then(Node::array).unwrap_or_default();

@@ -2,6 +2,7 @@
 //! `testdata/clients/codex-names.json`, which holds what its model was offered.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write as _;
 
 use sha1::{Digest as _, Sha1};
 
@@ -78,7 +79,7 @@ fn fitted(tool: &Named, used: &mut BTreeSet<String>) -> String {
         if room >= HASH {
             name = format!("{}{}", &tool.name[..tool.name.len().min(room - HASH)], hash(&key));
         } else {
-            space = tool.space[..LONGEST - 2 - HASH].to_owned();
+            space.truncate(LONGEST - 2 - HASH);
             name = hash(&key);
         }
         tries += 1;
@@ -100,8 +101,12 @@ pub(super) fn clean(name: &str) -> String {
 
 fn hash(key: &str) -> String {
     let digest = Sha1::digest(key.as_bytes());
-    let digits: String = digest.iter().take(6).map(|byte| format!("{byte:02x}")).collect();
-    format!("_{digits}")
+    let mut hash = "_".to_owned();
+    for byte in digest.iter().take(6) {
+        // Writing to a String cannot fail.
+        let _ = write!(hash, "{byte:02x}");
+    }
+    hash
 }
 
 #[cfg(test)]

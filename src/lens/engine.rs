@@ -55,7 +55,9 @@ fn rename(tables: &[Listed<'_>], offers: &mut [Offer]) {
     for ((index, ..), name) in left.iter().zip(codex_names::assign(&tools)) {
         offers[*index].offered.extend(name);
     }
-    offers.iter_mut().for_each(|offer| offer.offered.sort_unstable());
+    for offer in offers {
+        offer.offered.sort_unstable();
+    }
 }
 
 fn full(rules: &Rules, listed: &Listed<'_>, tool: &Tool) -> String {
