@@ -33,6 +33,14 @@ mcp-preflight runs the commands of the configuration: use it only where you woul
 pub(crate) enum Command {
     /// Print the observed tool table; no lock needed.
     Tools,
+    /// Print completions for a shell, to be put where it looks for them.
+    Completions {
+        /// The shell.
+        #[arg(value_enum)]
+        shell: clap_complete::Shell,
+    },
+    /// Print the manual page (roff).
+    Man,
 }
 
 /// Options of the check and of writing the lock.
@@ -113,7 +121,8 @@ pub(crate) struct CommonArgs {
     /// Probes at once. Default: 2 x processors for stdio servers, 64 for remote ones.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..), global = true, help_heading = "Probing")]
     pub(crate) jobs: Option<u16>,
-    /// human or json; with =PATH into a file (repeatable). Standard output gets human unless a format without PATH is given.
+    /// human, json, github, markdown, junit or sarif; with =PATH into a file (repeatable). Standard output gets human unless a format
+    /// without PATH is given; on GitHub Actions annotations and the summary of the step, too.
     #[arg(long = "format", value_name = "FORMAT[=PATH]", value_parser = parse_format, global = true, help_heading = "Output")]
     pub(crate) formats: Vec<FormatSpec>,
     /// Show every server; twice: the messages too, secrets masked.

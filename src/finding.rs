@@ -104,6 +104,33 @@ impl Code {
         }
     }
 
+    /// What it means, in one sentence.
+    pub(crate) fn meaning(self) -> &'static str {
+        match self {
+            Self::ToolsMissing => "A tool that the run counts on is not listed.",
+            Self::ProbeFailed => "A server could not be verified.",
+            Self::ServerAbsent => "The lock names a server that no configuration has.",
+            Self::ServerDisabled => "The lock names a server that is switched off.",
+            Self::ToolsUnusable => "A tool is listed, but the client would not offer it.",
+            Self::EntryInvalid => "The client skips an entry of the configuration.",
+            Self::VariableUnset => "A variable without a default is not set.",
+            Self::ToolsEmpty => "A server lists no tool at all.",
+            Self::VariableEmpty => "A variable is set, but empty.",
+            Self::VariableWithheld => "The client keeps a variable from remote servers.",
+            Self::ServerUnlocked => "The lock does not know a server.",
+            Self::SlowStart => "A server is slower than the client waits at start.",
+            Self::VersionRefused => "A server answers a protocol version that the client turns down.",
+            Self::ProtocolDeviation => "A server does something that a stricter client would stumble over.",
+            Self::StdoutNoise => "A server writes text to standard output that is no protocol.",
+            Self::LeftRunning => "Processes outlived their server.",
+            Self::KeyUnknown => "The client ignores a key of the configuration.",
+            Self::ConfigIgnored => "No client reads a file, or a part of it.",
+            Self::RuleDead => "A rule names a tool that nothing offers.",
+            Self::ToolsAdded => "A tool is listed that is not in the lock.",
+            Self::ServerUnpinned => "A command runs whatever version is newest.",
+        }
+    }
+
     /// Whether it may be lowered by its code: what the gate is for may not.
     pub(crate) fn may_be_lowered(self) -> bool {
         !matches!(self, Self::ToolsMissing | Self::ProbeFailed | Self::ServerAbsent | Self::ServerDisabled)

@@ -98,6 +98,10 @@ pub(crate) enum Job {
     },
     /// Print the tables.
     Tools,
+    /// Print completions for a shell.
+    Completions(clap_complete::Shell),
+    /// Print the manual page.
+    Man,
 }
 
 /// What belongs to the check alone.
@@ -120,6 +124,8 @@ pub(crate) struct Output {
     pub(crate) verbose: u8,
     /// Nothing when all is well.
     pub(crate) quiet: bool,
+    /// Where the summary of a step goes, on GitHub Actions.
+    pub(crate) summary: Option<PathBuf>,
     /// Colours.
     pub(crate) color: ColorChoice,
     /// Whether a CI system started this: no live lines then.
@@ -151,6 +157,8 @@ impl Settings {
         let update = Job::UpdateLock { dry_run: cli.lock.dry_run, allow_empty: cli.lock.allow_empty };
         let job = match cli.command {
             Some(Command::Tools) => Job::Tools,
+            Some(Command::Completions { shell }) => Job::Completions(shell),
+            Some(Command::Man) => Job::Man,
             None if cli.lock.update_lock => update,
             None => Job::Check(Check {
                 is_static: cli.lock.is_static,
@@ -158,6 +166,8 @@ impl Settings {
                 needs_from_rules: cli.lock.needs_from_rules,
             }),
         };
+        let is_github = environment.get("GITHUB_ACTIONS").is_some_and(|value| value == "true");
+        let formats = formats(cli.common.formats, is_github)?;
         Ok(Self {
             job,
             configs,
@@ -174,7 +184,8 @@ impl Settings {
             jobs: jobs.map(usize::from),
             tempfail: cli.lock.tempfail,
             output: Output {
-                formats: formats(cli.common.formats)?,
+                summary: summary(&formats, environment),
+                formats,
                 verbose: cli.common.verbose,
                 quiet: cli.common.quiet,
                 color: cli.common.color,
@@ -185,9 +196,14 @@ impl Settings {
 }
 
 /// Adds the human report on standard output unless something else wants that place.
-fn formats(mut formats: Vec<FormatSpec>) -> Result<Vec<FormatSpec>, Error> {
+/// On GitHub Actions a person's report has annotations beside it.
+fn formats(mut formats: Vec<FormatSpec>, is_github: bool) -> Result<Vec<FormatSpec>, Error> {
+    let on_stdout = |format| FormatSpec { format, path: None };
     match formats.iter().filter(|spec| spec.path.is_none()).count() {
-        0 => formats.push(FormatSpec { format: Format::Human, path: None }),
+        0 => {
+            formats.push(on_stdout(Format::Human));
+            formats.extend(is_github.then(|| on_stdout(Format::Github)));
+        }
         1 => {}
         _ => {
             let message =
@@ -196,6 +212,12 @@ fn formats(mut formats: Vec<FormatSpec>) -> Result<Vec<FormatSpec>, Error> {
         }
     }
     Ok(formats)
+}
+
+/// The summary of a step goes with the annotations.
+fn summary(formats: &[FormatSpec], environment: &Environment) -> Option<PathBuf> {
+    let is_wanted = formats.iter().any(|spec| spec.format == Format::Github);
+    path_from(environment, "GITHUB_STEP_SUMMARY").filter(|_| is_wanted)
 }
 
 fn path_from(environment: &Environment, name: &str) -> Option<PathBuf> {

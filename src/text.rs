@@ -75,6 +75,32 @@ pub(crate) fn escape_json(json: &str) -> String {
     escaped
 }
 
+/// Text for Markdown: escaped, and every character that could begin a structure, a link, a mention or a tag is an entity, which
+/// can begin none.
+pub(crate) fn escape_markdown(text: &str) -> String {
+    let escaped = escape(text);
+    let mut entities = String::with_capacity(escaped.len());
+    for (index, character) in escaped.char_indices() {
+        let begins_address = character == '.' && escaped[..index].to_ascii_lowercase().ends_with("www");
+        if begins_address || "&<>\"'`*_[]{}\\|~#!@:$^=+".contains(character) {
+            let _ = write!(entities, "&#{};", u32::from(character));
+        } else {
+            entities.push(character);
+        }
+    }
+    entities
+}
+
+/// Text of a workflow command of GitHub Actions: escaped, and `%` as the runner wants it.
+pub(crate) fn escape_workflow(text: &str) -> String {
+    escape(text).replace('%', "%25")
+}
+
+/// A property of a workflow command, where `:` and `,` separate.
+pub(crate) fn escape_workflow_property(text: &str) -> String {
+    escape_workflow(text).replace(':', "%3A").replace(',', "%2C")
+}
+
 /// The beginning of `text`, at most `limit` characters, with `…` where something was cut.
 pub(crate) fn shorten(text: &str, limit: usize) -> String {
     match text.char_indices().nth(limit) {

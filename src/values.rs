@@ -19,6 +19,31 @@ pub(crate) enum Format {
     Human,
     /// For programs: version 1 of `docs/outputs.md`.
     Json,
+    /// Annotations of GitHub Actions, and the summary of the step.
+    Github,
+    /// For a comment on a pull request.
+    Markdown,
+    /// A test case a server.
+    Junit,
+    /// SARIF 2.1.0.
+    Sarif,
+}
+
+impl Format {
+    /// Every format.
+    pub(crate) const ALL: [Self; 6] = [Self::Human, Self::Json, Self::Github, Self::Markdown, Self::Junit, Self::Sarif];
+
+    /// The word in options.
+    pub(crate) fn as_str(self) -> &'static str {
+        match self {
+            Self::Human => "human",
+            Self::Json => "json",
+            Self::Github => "github",
+            Self::Markdown => "markdown",
+            Self::Junit => "junit",
+            Self::Sarif => "sarif",
+        }
+    }
 }
 
 /// Whose rules decide what a configuration means, and what of a list is offered.
@@ -160,11 +185,11 @@ pub(crate) fn parse_format(text: &str) -> Result<FormatSpec, String> {
         Some((name, path)) => (name, Some(PathBuf::from(path))),
         None => (text, None),
     };
-    let format = match name {
-        "human" => Format::Human,
-        "json" => Format::Json,
-        _ => return Err("known formats are human and json".to_owned()),
-    };
+    let format = Format::ALL.into_iter().find(|format| format.as_str() == name);
+    let format = format.ok_or_else(|| {
+        let all: Vec<&str> = Format::ALL.iter().map(|format| format.as_str()).collect();
+        format!("expected {}", all.join(", "))
+    })?;
     Ok(FormatSpec { format, path })
 }
 

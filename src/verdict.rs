@@ -128,7 +128,8 @@ impl Verdict {
 }
 
 impl ServerVerdict {
-    fn verified_tools(&self) -> usize {
+    /// How many of its locked tools were seen and are usable.
+    pub(crate) fn verified_tools(&self) -> usize {
         let Comparison { expected, observed, unusable, .. } = &self.comparison;
         let unusable: BTreeSet<&str> = unusable.iter().map(|unusable| unusable.tool.as_str()).collect();
         // `observed` is sorted.

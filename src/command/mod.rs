@@ -1,6 +1,7 @@
 //! The only rooms that see everything: each command is the flow, on one screen.
 
 mod check;
+mod describe;
 mod gather;
 mod lock;
 mod tools;
@@ -21,6 +22,8 @@ pub(crate) fn run(settings: &Settings, environment: &Environment) -> Result<Exit
         Job::Check(check) => check::run(settings, environment, check)?,
         Job::UpdateLock { dry_run, allow_empty } => lock::run(settings, environment, *dry_run, allow_empty)?,
         Job::Tools => tools::run(settings, environment)?,
+        Job::Completions(shell) => return describe::completions(*shell),
+        Job::Man => return describe::manual(),
     };
     let written = report::write(&verdict, &settings.job, &settings.output);
     match written {

@@ -1,7 +1,12 @@
 //! Verdicts -> text. Pure functions into a writer, one file a format; they decide nothing. `sink.rs` opens the writers.
 
+mod github;
 mod human;
 mod json;
+mod junit;
+mod lines;
+mod markdown;
+mod sarif;
 mod sink;
 mod tools;
 
@@ -21,6 +26,10 @@ pub(crate) fn write(verdict: &Verdict, job: &Job, output: &Output) -> Result<(),
         let mut text = Vec::new();
         match spec.format {
             Format::Json => json::verdict(&mut text, verdict)?,
+            Format::Github => github::verdict(&mut text, verdict)?,
+            Format::Markdown => markdown::verdict(&mut text, verdict)?,
+            Format::Junit => junit::verdict(&mut text, verdict)?,
+            Format::Sarif => sarif::verdict(&mut text, verdict)?,
             Format::Human if *job == Job::Tools => tools::render(&mut text, verdict, output.verbose)?,
             Format::Human => {
                 // On standard output the difference has been shown already, before anything was written.
@@ -33,7 +42,11 @@ pub(crate) fn write(verdict: &Verdict, job: &Job, output: &Output) -> Result<(),
         String::from_utf8(text).map_err(io::Error::other)
     };
     let is_silent = |spec: &FormatSpec| {
-        output.quiet && verdict.passes() && spec.path.is_none() && spec.format == Format::Human && *job != Job::Tools
+        output.quiet
+            && verdict.passes()
+            && spec.path.is_none()
+            && matches!(spec.format, Format::Human | Format::Github)
+            && *job != Job::Tools
     };
     let wanted = output.formats.iter().filter(|spec| !is_silent(spec));
     let results = wanted.map(|spec| {
@@ -43,7 +56,16 @@ pub(crate) fn write(verdict: &Verdict, job: &Job, output: &Output) -> Result<(),
         })
     });
     // Every report is tried before the first error is returned.
-    results.collect::<Vec<_>>().into_iter().collect()
+    let mut results: Vec<Result<(), Error>> = results.collect();
+    if let Some(path) = output.summary.as_ref().filter(|_| *job != Job::Tools) {
+        let mut text = Vec::new();
+        results.push(
+            markdown::verdict(&mut text, verdict)
+                .and_then(|()| sink::append(path, &text))
+                .map_err(|source| Error::ReportUnwritable { path: path.display().to_string(), source }),
+        );
+    }
+    results.into_iter().collect()
 }
 
 /// Shows a person what is about to be written to the lock.
@@ -60,16 +82,27 @@ pub(crate) fn show_difference(update: &LockUpdate, output: &Output) -> Result<()
         .map_err(unwritable)
 }
 
-/// Says why no gate was performed: to a person on standard error, and to a program in every JSON report that was asked for.
+/// Says why no gate was performed: to a person on standard error, and to a program in every report that was asked for.
 pub(crate) fn write_error(error: &Error, output: Option<&Output>) {
     let mut text = Vec::new();
     // Where standard error is closed, the exit code has to do.
     let _ = human::error(&mut text, error)
         .and_then(|()| sink::write_stderr(output.map(|output| output.color), &String::from_utf8_lossy(&text)));
     let Some(output) = output else { return };
-    for spec in output.formats.iter().filter(|spec| spec.format == Format::Json) {
+    for spec in &output.formats {
         let mut text = Vec::new();
-        let _ = json::error(&mut text, error)
-            .and_then(|()| sink::write(spec, output.color, &String::from_utf8_lossy(&text)));
+        let rendered = match spec.format {
+            Format::Human => continue,
+            Format::Json => json::error(&mut text, error),
+            Format::Github => github::error(&mut text, error),
+            Format::Markdown => markdown::error(&mut text, error),
+            Format::Junit => junit::error(&mut text, error),
+            Format::Sarif => sarif::error(&mut text, error),
+        };
+        let _ = rendered.and_then(|()| sink::write(spec, output.color, &String::from_utf8_lossy(&text)));
+    }
+    if let Some(path) = &output.summary {
+        let mut text = Vec::new();
+        let _ = markdown::error(&mut text, error).and_then(|()| sink::append(path, &text));
     }
 }

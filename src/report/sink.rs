@@ -2,6 +2,7 @@
 
 use std::fs::File;
 use std::io::{self, Write as _};
+use std::path::Path;
 
 use anstream::{AutoStream, ColorChoice as StreamChoice, StripStream};
 use clap::ColorChoice;
@@ -21,6 +22,16 @@ pub(super) fn write(spec: &FormatSpec, color: ColorChoice, text: &str) -> io::Re
         let mut stream = AutoStream::new(io::stdout().lock(), choice(color));
         whole(stream.write_all(text.as_bytes()).and_then(|()| stream.flush()))
     }
+}
+
+/// Adds to a file that others write to as well (the summary of a step).
+///
+/// # Errors
+/// When it cannot be written.
+pub(super) fn append(path: &Path, text: &[u8]) -> io::Result<()> {
+    let mut file = File::options().create(true).append(true).open(path)?;
+    file.write_all(text)?;
+    file.flush()
 }
 
 /// Writes a message to standard error.
