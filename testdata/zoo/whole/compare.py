@@ -18,7 +18,6 @@ import sys
 import known
 import report
 import zoo
-from run import CONFIGS
 
 LIMIT = 90
 CLIENTS = {"TypeScript client 2.4.0": ("auto", "legacy"), "TypeScript SDK 1.32.2": ("v1",), "Python client 2.3.0": ("auto", "legacy"),
@@ -89,14 +88,14 @@ def compare(world, client, entry, ours, config):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("zoo", type=zoo.Zoo, metavar="DIR")
-    parser.add_argument("--config", action="append", choices=CONFIGS)
+    parser.add_argument("--config", action="append", choices=zoo.CONFIGS)
     parser.add_argument("--only", action="append", metavar="NAME")
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
     options = parser.parse_args()
     zoo.alone()
 
     unexplained = 0
-    for config in options.config or CONFIGS:
+    for config in options.config or zoo.CONFIGS:
         ours = {row["name"]: row.get("names") for row in json.loads((options.zoo.results / f"{config}.json").read_text())}
         entries = [entry for entry in options.zoo.of(config) if not options.only or entry.name in options.only]
         with options.zoo.serving(entries), concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:

@@ -142,7 +142,7 @@ MISTAKES = {
     "filesystem-missing-dir": (["node", SERVERS["filesystem"]["command"][1], "/nonexistent/dir"], {}),
     "command-not-found": (["mcp-server-that-is-not-installed"], {}),
     "npx-package-not-found": (["npx", "-y", "@modelcontextprotocol/server-that-does-not-exist"], {}),
-    "mcp-remote-dead-upstream": (["node", "{zoo}/npm/mcp-remote/node_modules/mcp-remote/dist/proxy.js", "http://127.0.0.1:1/mcp"], {}),
+    "mcp-remote-dead-upstream": (["node", "{zoo}/npm/mcp-remote/node_modules/mcp-remote/dist/proxy.js", "http://127.0.0.1:38198/mcp"], {}),
     "atlassian-typo-env": (SERVERS["atlassian"]["command"], {"JIRA_URL": JIRA["JIRA_URL"], "JIRA_USERNAME": "a@b.c", "JIRA_TOKEN": "x"}),
 }
 # Needs the npm registry; everything else runs in a network namespace that has nothing but loopback.

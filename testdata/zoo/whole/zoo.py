@@ -16,6 +16,7 @@ import servers
 from known import BARE_FAILS, FAILS
 
 HERE = servers.HERE
+CONFIGS = ("mcp", "mcp-nocred", "mcp-broken", "mcp-http", "sdk", "sdk-http")
 DOCUMENT = HERE.parents[2] / "docs" / "servers.md"
 
 
