@@ -85,6 +85,13 @@ def compare(world, client, entry, ours, config):
     return cell
 
 
+def save(path, rows, names):
+    """Beside the rows of entries that were left out this time."""
+    earlier = json.loads(path.read_text()) if path.exists() else []
+    by_name = {row["name"]: row for row in [*earlier, *rows]}
+    path.write_text(json.dumps([by_name[name] for name in names if name in by_name], indent=1))
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("zoo", type=zoo.Zoo, metavar="DIR")
@@ -113,8 +120,7 @@ def main():
                               f"missing {cell['missing'][:5]}, added {cell['added'][:5]} {cell['tried']} {cell['why'] or ''}")
                     elif cell["tried"] and row["count"] is not None:
                         print(f"fallback  {config} {entry.name}, {client}: {cell['tried']} {cell['why'] or ''}")
-        if not options.only:
-            (options.zoo.results / f"compare-{config}.json").write_text(json.dumps(rows, indent=1))
+        save(options.zoo.results / f"compare-{config}.json", rows, [entry.name for entry in options.zoo.of(config)])
         same = sum(cell["same"] for row in rows for cell in row["clients"].values())
         print(f"{config}: {same} of {len(rows) * len(CLIENTS)} lists are the same", flush=True)
     report.write(options.zoo)

@@ -68,7 +68,7 @@ ENDS = "this client's auto mode does not start a server anew that ended at its f
 ROOTS = "this client declares the capability `roots`, and the server has one more tool for it"
 DIFFERENCES = {
     **{("", "*", name): why for name, why in UNUSABLE.items()},
-    ("Inspector", "*", "everything"): ROOTS,
+    **{("Inspector", "*", name): ROOTS for name in ("everything", "http-everything", "sse-everything")},
     ("SDK 1.32.2", "sdk", "ts-2.4.0-modern-only"): MODERN_ONLY,
     ("SDK 1.32.2", "sdk-http", "ts-2.4.0-http-modern-only"): MODERN_ONLY,
     ("SDK 1.32.2", "sdk", "rmcp-3.11.0-modern-only"): MODERN_ONLY,

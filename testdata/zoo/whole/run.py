@@ -102,7 +102,8 @@ def gate(options, config):
     wrong = []
     for entry, server in zip(entries, seen["servers"], strict=True):
         lost = sorted(set(full[entry.name]) - set(entry.names or []))
-        status = "failed" if entry.failure else "drift" if lost else "verified"
+        unusable = not lost and entry.name in known.UNUSABLE
+        status = "failed" if entry.failure else "drift" if lost or unusable else "verified"
         if (server["name"], server["status"]) != (entry.name, status) or not entry.failure and sorted(server["missing"]) != lost:
             wrong.append(f"{server['name']}: {server['status']}, not {status}; missing {server['missing']}, not {lost}")
     if code != (0 if config == "mcp" else 78):
