@@ -64,15 +64,16 @@ UNUSABLE = {"gitlab-ref": SCHEMA, "mcp-obsidian-js": SCHEMA}
 
 # (client, configuration, entry) -> why this client sees something else than mcp-preflight, or needs its legacy mode. "*" is any.
 MODERN_ONLY = "knows nothing newer than 2025-11-25, and the server refuses that"
-ENDS = "this client's auto mode does not start a server anew that ended at its first question, `server/discover`"
+FIRST = "its auto mode asks `server/discover` first, and this server ends, or never answers, when anything comes before `initialize`"
+DELETED = "this release answers nothing but 500 once a client has ended its session with DELETE, as the Python client had just done"
+OLD = ["mcp-1.1.3", "mcp-1.6.0", "mcp-1.6.0-sse", "rmcp-0.8.5", "rmcp-2.0.0", "echo-mcp", "rust-mcp-filesystem"]
 ROOTS = "this client declares the capability `roots`, and the server has one more tool for it"
 DIFFERENCES = {
     **{("", "*", name): why for name, why in UNUSABLE.items()},
     **{("Inspector", "*", name): ROOTS for name in ("everything", "http-everything", "sse-everything")},
-    ("SDK 1.32.2", "sdk", "ts-2.4.0-modern-only"): MODERN_ONLY,
-    ("SDK 1.32.2", "sdk-http", "ts-2.4.0-http-modern-only"): MODERN_ONLY,
-    ("SDK 1.32.2", "sdk", "rmcp-3.11.0-modern-only"): MODERN_ONLY,
-    ("SDK 1.32.2", "sdk-http", "rmcp-3.11.0-http-modern-only"): MODERN_ONLY,
+    **{("SDK 1.32.2", "*", f"{sdk}{http}-modern-only"): MODERN_ONLY for sdk in ("ts-2.4.0", "rmcp-3.11.0") for http in ("", "-http")},
+    **{(client, "*", name): FIRST for client in ("TypeScript client", "Python client", "Inspector") for name in OLD},
+    ("Inspector", "sdk-http", "mcp-1.9.4-http"): DELETED,
 }
 
 

@@ -3,12 +3,14 @@
 import json
 import re
 
+import known
 import zoo
 
 HEAD = """# Real servers
 
 Written by `testdata/zoo/whole/run.py` and `compare.py`; do not edit. Every server runs with dummy credentials in a network that has
-nothing but loopback. Time: from the start of the process to the complete list, on a machine with two processors and as many probes at once.
+nothing but loopback. Time: from the start of the process to the complete list, on a machine with two processors, two
+probes at once, busy with other work; a time is no promise.
 """
 
 
@@ -144,7 +146,7 @@ def clients(rows):
             else:
                 what = f"{cell['count']} against {row['count']}" + "".join(
                     f", {word} {', '.join(cell[word])}" for word in ("missing", "added") if cell[word])
-            why = cell["why"] or f"NOT EXPLAINED: {'; '.join(cell['tried'].values())}"
+            why = known.difference(name, row["config"], row["name"]) or f"NOT EXPLAINED: {'; '.join(cell['tried'].values())}"
             reasons.setdefault((name, what, why), []).append(row["name"])
     if reasons:
         text += "\n\n" + grid(("client", "servers", "difference", "why"),
