@@ -63,7 +63,7 @@ def summary(runs, gates, absent):
     if all(gates):
         full, bare = gates
         text += (f"\n\nThe gate, with the names of the first configuration as its lock, on the first: exit code {full['exit_code']}, "
-                 f"{full['summary']['tools_verified']} tools of {full['summary']['servers']} servers verified in {full['seconds']:.0f} s. On the second: exit code "
+                 f"{full['summary']['tools_verified']} tools of {full['summary']['verified']} servers verified, {' and '.join(known.UNUSABLE)} made optional, in {full['seconds']:.0f} s. On the second: exit code "
                  f"{bare['exit_code']}, {bare['missing']} missing tools named, and no other."
                  + "".join(f"\n- NOT AS EXPECTED: {line}" for gate in gates for line in gate["wrong"]))
     if absent:
