@@ -29,6 +29,7 @@ pub(crate) struct Document {
     text: String,
     /// Where each line begins.
     lines: Vec<usize>,
+    has_byte_order_mark: bool,
 }
 
 /// A fault in a document.
@@ -143,14 +144,44 @@ impl Node {
     }
 }
 
+impl Node {
+    /// This value over another one: of two objects the members of both, down to this depth; anything else wins over what is below it.
+    pub(crate) fn over(self, below: Node, depth: usize) -> Node {
+        match (self.value, below.value) {
+            (Value::Object(mut above), Value::Object(below)) if depth > 0 => {
+                for member in below.members {
+                    match above.members.iter_mut().find(|known| known.key == member.key) {
+                        Some(known) => {
+                            let node = std::mem::replace(
+                                &mut known.node,
+                                Node { value: Value::Null, location: member.location },
+                            );
+                            known.node = node.over(member.node, depth - 1);
+                        }
+                        None => above.members.push(member),
+                    }
+                }
+                Node { value: Value::Object(above), location: self.location }
+            }
+            (value, _) => Node { value, location: self.location },
+        }
+    }
+}
+
 impl Document {
+    /// Whether it begins with a byte order mark, which some readers refuse.
+    pub(crate) fn has_byte_order_mark(&self) -> bool {
+        self.has_byte_order_mark
+    }
+
     /// Takes the bytes of a file. A UTF-8 byte order mark is dropped, and bytes that are no UTF-8 are replaced, as Claude Code
     /// does (`clients.md` 1.2).
     pub(crate) fn new(shown: impl Into<String>, bytes: &[u8]) -> Self {
-        let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
+        let bare = bytes.strip_prefix(b"\xef\xbb\xbf");
+        let (has_byte_order_mark, bytes) = (bare.is_some(), bare.unwrap_or(bytes));
         let text = String::from_utf8_lossy(bytes).into_owned();
         let lines = std::iter::once(0).chain(text.match_indices('\n').map(|(at, _)| at + 1)).collect();
-        Self { shown: shown.into(), text, lines }
+        Self { shown: shown.into(), text, lines, has_byte_order_mark }
     }
 
     /// Whether there is nothing but white space.
@@ -187,7 +218,13 @@ impl Document {
             allow_comments: comments,
             allow_loose_object_property_names: false,
             allow_trailing_commas: trailing_commas,
-            ..ParseOptions::default()
+            allow_missing_commas: false,
+            allow_single_quoted_strings: false,
+            allow_hexadecimal_numbers: false,
+            allow_unary_plus_numbers: false,
+            allow_bare_decimal_point_numbers: false,
+            allow_non_finite_numbers: false,
+            allow_extended_string_escapes: false,
         };
         let parsed = parse_to_ast(&self.text, &CollectOptions::default(), &options)
             .map_err(|error| self.fault_at(error.range().start, format!("not valid JSON: {}", error.kind())))?;
@@ -325,6 +362,19 @@ mod tests {
         }
         assert!(fault("// c\n{}", Syntax::Json).starts_with("f:1:1: not valid JSON"));
         assert!(fault("{\"a\": 1,}", Syntax::Commented).contains("not valid JSON"));
+        // Nothing but comments and commas is loose.
+        for text in [
+            "{'a': 1}",
+            "{a: 1}",
+            "{\"a\": 1 \"b\": 2}",
+            "{\"a\": 0x1}",
+            "{\"a\": +1}",
+            "{\"a\": .5}",
+            "{\"a\": NaN}",
+            "{\"a\": \"\\x41\"}",
+        ] {
+            assert!(fault(text, Syntax::Loose).contains("not valid JSON"), "{text}");
+        }
         assert!(fault("a = 1\na = 2\n", Syntax::Toml).starts_with("f:2:1: not valid TOML"));
         assert!(fault("a = ", Syntax::Toml).starts_with("f:1:"));
     }
@@ -373,6 +423,22 @@ mod tests {
         let message = "f:3:2: the key \"a\" stands here again; it stood in line 2 already";
         assert_eq!(fault("{\"o\": [{\n \"a\": 1,\n \"a\": 2}]}", Syntax::Json), message);
         assert_eq!(fault("{\n \"a\": 1,\n \"\\u0061\": 2}", Syntax::Loose), message);
+    }
+
+    #[test]
+    fn layers_are_laid_over_each_other_down_to_a_depth() {
+        let of = |text: &str| Document::new("f", text.as_bytes()).parse(Syntax::Json).expect("a tree");
+        let (above, below) = (r#"{"a": {"x": 1}, "b": 2}"#, r#"{"a": {"x": 3, "y": 4}, "b": {"z": 5}, "c": 6}"#);
+        let keys = |node: &super::Node| {
+            node.object("").expect("an object").members.iter().map(|member| member.key.clone()).collect::<Vec<_>>()
+        };
+        let deep = of(above).over(of(below), 9);
+        assert_eq!(keys(&deep), ["a", "b", "c"]);
+        let a = deep.object("").expect("an object").get("a").expect("a");
+        assert_eq!(keys(a), ["x", "y"]);
+        assert_eq!(a.object("").expect("an object").get("x").expect("x").value, Value::Number("1".to_owned()));
+        let flat = of(above).over(of(below), 1);
+        assert_eq!(keys(flat.object("").expect("an object").get("a").expect("a")), ["x"]);
     }
 
     #[test]

@@ -37,6 +37,8 @@ pub(crate) enum Code {
     ConfigIgnored,
     /// The lock names a server that is switched off.
     ServerDisabled,
+    /// The command that makes headers made none.
+    HelperFailed,
     /// A variable that the client keeps from remote servers.
     VariableWithheld,
     /// Verified, but slower than the client waits at start.
@@ -53,7 +55,7 @@ pub(crate) enum Code {
 
 impl Code {
     /// Every code, most important first.
-    pub(crate) const ALL: [Self; 21] = [
+    pub(crate) const ALL: [Self; 22] = [
         Self::ToolsMissing,
         Self::ProbeFailed,
         Self::ServerAbsent,
@@ -64,6 +66,7 @@ impl Code {
         Self::ToolsEmpty,
         Self::VariableEmpty,
         Self::VariableWithheld,
+        Self::HelperFailed,
         Self::ServerUnlocked,
         Self::SlowStart,
         Self::VersionRefused,
@@ -95,6 +98,7 @@ impl Code {
             Self::LeftRunning => "left-running",
             Self::ConfigIgnored => "config-ignored",
             Self::ServerDisabled => "server-disabled",
+            Self::HelperFailed => "helper-failed",
             Self::VariableWithheld => "variable-withheld",
             Self::SlowStart => "slow-start",
             Self::RuleDead => "rule-dead",
@@ -117,6 +121,7 @@ impl Code {
             Self::ToolsEmpty => "A server lists no tool at all.",
             Self::VariableEmpty => "A variable is set, but empty.",
             Self::VariableWithheld => "The client keeps a variable from remote servers.",
+            Self::HelperFailed => "The command that makes headers made none.",
             Self::ServerUnlocked => "The lock does not know a server.",
             Self::SlowStart => "A server is slower than the client waits at start.",
             Self::VersionRefused => "A server answers a protocol version that the client turns down.",
@@ -155,6 +160,7 @@ impl Code {
             | Self::LeftRunning
             | Self::ConfigIgnored
             | Self::VariableWithheld
+            | Self::HelperFailed
             | Self::SlowStart
             | Self::RuleDead
             | Self::KeyUnknown => Severity::Warning,
@@ -212,6 +218,8 @@ pub(crate) struct Finding {
     pub(crate) help: Option<String>,
     /// Where in a file.
     pub(crate) location: Option<Location>,
+    /// Whether it cannot be lowered by its code: a locked server could not be verified, whatever the finding is called.
+    pub(crate) is_firm: bool,
 }
 
 impl Finding {
@@ -227,6 +235,7 @@ impl Finding {
             tools: Vec::new(),
             help: None,
             location: None,
+            is_firm: false,
         }
     }
 
@@ -239,6 +248,12 @@ impl Finding {
     /// The same, at this place.
     pub(crate) fn at(mut self, location: &Location) -> Self {
         self.location = Some(location.clone());
+        self
+    }
+
+    /// The same, not to be lowered by its code.
+    pub(crate) fn firm(mut self, is_firm: bool) -> Self {
+        self.is_firm = is_firm;
         self
     }
 

@@ -24,6 +24,7 @@ mod document;
 mod environment;
 mod error;
 mod exit;
+mod files;
 mod finding;
 mod interrupt;
 mod lens;

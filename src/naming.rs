@@ -8,6 +8,9 @@ use unicode_normalization::UnicodeNormalization as _;
 /// Characters without a shape of their own, private ones and unassigned ones.
 static DROPPED: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(r"[\p{Cf}\p{Co}\p{Cn}]").ok());
 
+/// No client uses longer names; normalising one of megabytes would take minutes.
+const LONGEST: usize = 4096;
+
 /// One round more than any text needs; the client stops somewhere, too.
 const ROUNDS: usize = 10;
 
@@ -34,7 +37,8 @@ pub(crate) fn of_tool(name: &str) -> String {
     if name.is_ascii() {
         return of_server(name);
     }
-    let mut text = name.to_owned();
+    // What is longer is dropped for its length, whatever it becomes.
+    let mut text: String = name.chars().take(LONGEST).collect();
     for _ in 0..ROUNDS {
         let composed: String = text.nfkc().collect();
         let visible = match DROPPED.as_ref() {

@@ -30,6 +30,8 @@ pub(crate) struct Observation {
     pub(crate) stderr: String,
     /// Whether the beginning of stderr was dropped.
     pub(crate) stderr_cut: bool,
+    /// Why the command that makes headers made none.
+    pub(crate) helper_problem: Option<String>,
     /// What was made while probing and must not be seen: to be masked in all of this.
     pub(crate) secrets: Vec<Secret>,
     /// The messages sent and received, each one line, when a transcript was asked for.
@@ -49,6 +51,7 @@ impl Observation {
             left_running: Vec::new(),
             stderr: String::new(),
             stderr_cut: false,
+            helper_problem: None,
             secrets: Vec::new(),
             transcript: Vec::new(),
         }

@@ -73,15 +73,23 @@ pub(crate) struct Redactor {
 }
 
 impl Redactor {
-    /// Collects the secrets of these servers and of the environment they inherit.
+    /// Collects what may turn up wherever a server of the run prints: the values of every variable that an entry uses (all servers may
+    /// inherit it), of inherited variables that are credentials, and what stands in addresses.
     pub(crate) fn new(servers: &[Server], environment: &Environment) -> Self {
-        let configured = servers.iter().flat_map(Server::secrets).map(|secret| secret.reveal().to_owned());
-        let configured = configured.flat_map(|value| forms(&value, SHORTEST));
+        let used = servers.iter().flat_map(|server| &server.variables).filter_map(|variable| variable.value.as_ref());
+        let used = used.flat_map(|secret| forms(secret.reveal(), SHORTEST));
         let inherited = environment.iter().filter(|(name, _)| is_credential(name));
         let inherited = inherited.flat_map(|(_, value)| forms(&value, SHORTEST_INHERITED));
-        let in_addresses = environment.iter().filter_map(|(_, value)| password_in(&value).map(str::to_owned));
-        let in_addresses = in_addresses.flat_map(|value| forms(&value, SHORTEST));
-        Self::of(configured.chain(inherited).chain(in_addresses).collect())
+        let in_addresses = environment.iter().flat_map(|(_, value)| credentials_in(&value));
+        let remote = servers.iter().filter_map(Server::url).flat_map(|url| credentials_in(url.reveal()));
+        let in_addresses = in_addresses.chain(remote).flat_map(|value| forms(&value, SHORTEST));
+        Self::of(used.chain(inherited).chain(in_addresses).collect())
+    }
+
+    /// The same, with what only this server can know: the values of its own entry.
+    pub(crate) fn for_server(&self, server: &Server) -> Self {
+        let own = server.secrets().into_iter().flat_map(|secret| forms(secret.reveal(), SHORTEST));
+        Self::of(self.secrets.iter().cloned().chain(own).collect())
     }
 
     fn of(mut secrets: Vec<String>) -> Self {
@@ -160,11 +168,23 @@ impl Redactor {
     }
 }
 
-/// The password in an address (`HTTPS_PROXY` and the like): `http://user:password@host`.
-fn password_in(value: &str) -> Option<&str> {
-    let (_, rest) = value.split_once("://")?;
-    let (user, _) = rest.split(['/', '?', '#']).next()?.rsplit_once('@')?;
-    user.split_once(':').map(|(_, password)| password)
+/// What an address (`HTTPS_PROXY`, a `url`) says of who is asking, `http://user:password@host`: each part, as written and decoded, and the
+/// pair as a `Basic` credential has it.
+fn credentials_in(address: &str) -> Vec<String> {
+    let found = || {
+        let (_, rest) = address.split_once("://")?;
+        let (pair, _) = rest.split(['/', '?', '#']).next()?.rsplit_once('@')?;
+        Some(pair)
+    };
+    let Some(pair) = found() else { return Vec::new() };
+    let decode = |text: &str| percent_encoding::percent_decode_str(text).decode_utf8_lossy().into_owned();
+    let (user, password) = pair.split_once(':').unwrap_or((pair, ""));
+    let basic = |user: &str, password: &str| BASE64.encode(format!("{user}:{password}"));
+    let mut parts = vec![basic(user, password), basic(&decode(user), &decode(password))];
+    // A user's name alone is one of a person; alone in its place it is a token.
+    let secret = if password.is_empty() { user } else { password };
+    parts.extend([secret.to_owned(), decode(secret)]);
+    parts
 }
 
 /// Whether a variable of this name holds a credential.

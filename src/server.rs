@@ -185,6 +185,8 @@ pub(crate) struct RemoteServer {
     pub(crate) headers: Vec<(String, Expanded)>,
     /// A command that makes further headers.
     pub(crate) helper: Option<HeaderHelper>,
+    /// Whether the client tries HTTP+SSE where the address does not speak Streamable HTTP.
+    pub(crate) falls_back: bool,
 }
 
 /// A command that prints headers as a JSON object of strings. A shell reads it.
@@ -229,6 +231,16 @@ pub(crate) enum VariableState {
 }
 
 impl Server {
+    /// Its address, when it is remote.
+    pub(crate) fn url(&self) -> Option<&Secret> {
+        match &self.transport {
+            Ok(Transport::Http(remote) | Transport::Sse(remote) | Transport::WebSocket(remote)) => {
+                Some(&remote.url.value)
+            }
+            _ => None,
+        }
+    }
+
     /// Every value of the entry that must be masked: `env` entries, headers and the variables used.
     pub(crate) fn secrets(&self) -> Vec<&Secret> {
         let values: Vec<&Secret> = match &self.transport {

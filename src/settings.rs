@@ -53,7 +53,7 @@ pub(crate) struct Settings {
 /// How findings weigh, where that was said.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Weights {
-    /// By code: a severity, or `None` to leave it out. The last one counts.
+    /// By code, each once: a severity, or `None` to leave it out.
     pub(crate) by_code: Vec<(Code, Option<Severity>)>,
     /// Whether warnings are errors.
     pub(crate) strict: bool,
@@ -76,6 +76,11 @@ impl Weights {
                         "--{option} {word}: this cannot be lowered by its code; --optional NAME softens one server"
                     );
                     return Err(Error::Usage(message));
+                }
+                if by_code.iter().any(|(other, _)| *other == code) {
+                    return Err(Error::Usage(format!(
+                        "--{option} {word}: something else was said of this code already"
+                    )));
                 }
                 by_code.push((code, severity));
             }
@@ -149,6 +154,12 @@ impl Settings {
             if config.is_empty() { path_from(environment, "MCP_CONFIG").into_iter().collect() } else { config };
         let is_of_lock =
             cli.lock.update_lock || cli.lock.dry_run || cli.lock.tempfail || !cli.lock.allow_empty.is_empty();
+        let is_weighing = cli.common.strict
+            || !(cli.common.deny.is_empty() && cli.common.warn.is_empty() && cli.common.allow.is_empty());
+        if cli.lock.update_lock && is_weighing {
+            let message = "--deny, --warn, --allow and --strict weigh the findings of a check: what must not become the expectation is never written";
+            return Err(Error::Usage(message.to_owned()));
+        }
         let is_of_check = cli.lock.is_static || cli.lock.needs_from_rules || !cli.lock.allowed_tools.is_empty();
         if cli.command.is_some() && (is_of_lock || is_of_check) {
             let message = "--update-lock, --dry-run, --allow-empty, --tempfail, --static, --allowed-tools and --needs-from-rules do not go with a subcommand";

@@ -148,7 +148,8 @@ impl ServerVerdict {
 pub(crate) fn weigh(findings: &mut Vec<Finding>, optional: &[String], weights: &Weights) {
     findings.retain_mut(|finding| {
         // A rule may have softened, or sharpened, this one finding; what was said of its code counts more.
-        match weights.by_code.iter().rev().find(|(code, _)| *code == finding.code) {
+        match weights.by_code.iter().find(|(code, _)| *code == finding.code) {
+            Some((_, severity)) if finding.is_firm && *severity != Some(Severity::Error) => {}
             Some((_, None)) => return false,
             Some((_, Some(severity))) => finding.severity = *severity,
             None => {}

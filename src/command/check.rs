@@ -58,9 +58,5 @@ fn rules(client: Client, environment: &Environment, check: &Check) -> Result<Vec
 
 /// There is nothing to compare with: say how to make it, with the files that were named.
 fn no_lock(settings: &Settings, shown: &str) -> Error {
-    let client = settings.client.iter().map(|client| format!(" --client {}", client.as_str()));
-    let files = settings.configs.iter().map(|path| format!(" --config {}", path.display()));
-    let lock = settings.lock.iter().map(|path| format!(" --lock {}", path.display()));
-    let options: String = client.chain(files).chain(lock).collect();
-    Error::NoLock { path: shown.to_owned(), command: format!("mcp-preflight --update-lock{options}") }
+    Error::NoLock { path: shown.to_owned(), command: gather::update_command(settings) }
 }

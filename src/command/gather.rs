@@ -17,7 +17,8 @@ use crate::probe::{Limits, probe_all};
 use crate::progress::Progress;
 use crate::redact::Redactor;
 use crate::server::{Server, ServerName, Transport};
-use crate::settings::{LOCK_NAME, Settings};
+use crate::settings::{LOCK_NAME, Settings, Weights};
+use crate::text;
 use crate::values::{Client, Protocol};
 use crate::verdict::{self, ServerVerdict, Verdict};
 use crate::wiring::{self, KnownServer, Rule};
@@ -108,7 +109,7 @@ pub(super) fn probe(
         network: settings.network.clone(),
         protocol: match (settings.protocol, configuration.client) {
             // It knows no other (`docs/clients.md`): a server of the other era is lost to it.
-            (Protocol::Auto, Client::Codex) => Protocol::Legacy,
+            (Protocol::Auto, Client::Codex | Client::Gemini) => Protocol::Legacy,
             (protocol, _) => protocol,
         },
         jobs: settings.jobs,
@@ -120,9 +121,11 @@ pub(super) fn probe(
     // No child is left that would need care: from here on a signal ends the process as usual.
     interrupt.release();
     let redactor = Redactor::new(servers, environment);
-    let names = wanted.into_iter().map(|server| server.name);
-    let seen = end.observations.into_iter().map(|observation| redactor.observation(observation));
-    Ok(Seen { observations: names.zip(seen).collect(), strays: end.strays })
+    let seen = wanted.into_iter().zip(end.observations).map(|(server, observation)| {
+        let observation = redactor.for_server(&server).observation(observation);
+        (server.name, observation)
+    });
+    Ok(Seen { observations: seen.collect(), strays: end.strays })
 }
 
 /// What a run is held against.
@@ -154,6 +157,7 @@ pub(super) fn judge(settings: &Settings, configuration: Configuration, measure: 
     } else {
         Vec::new()
     };
+    let update = update_command(settings);
     let mut optional = settings.optional.clone();
     let mut observations = seen.observations;
     let mut servers = Vec::new();
@@ -162,7 +166,8 @@ pub(super) fn judge(settings: &Settings, configuration: Configuration, measure: 
     for (name, entry) in names(&configuration.servers, expected) {
         let required = entry.and_then(|entry| entry.required);
         // What the client itself can do without, and the lock does not know, stops nobody (`product.md`, --optional).
-        if required == Some(false) && !expected.contains_key(&name) && !needed.contains(&name) {
+        let is_optional = required == Some(false) && purpose != Purpose::Lock;
+        if is_optional && !expected.contains_key(&name) && !needed.contains(&name) {
             optional.push(name.as_str().to_owned());
         }
         let subject = Subject {
@@ -174,6 +179,7 @@ pub(super) fn judge(settings: &Settings, configuration: Configuration, measure: 
             offer: offers.remove(&name).unwrap_or_default(),
             is_needed: required == Some(true) || needed.contains(&name),
             client: configuration.client,
+            update: &update,
         };
         let mut comparison = compare(&subject, purpose);
         findings.append(&mut comparison.findings);
@@ -181,10 +187,13 @@ pub(super) fn judge(settings: &Settings, configuration: Configuration, measure: 
         let observation = observations.remove(&name);
         servers.push(ServerVerdict { name, transport, observation, comparison });
     }
+    let elsewhere = configuration.elsewhere.iter().map(|name| KnownServer::new(name, None));
     let known: Vec<KnownServer> =
-        configuration.servers.iter().filter_map(|entry| known(entry, &servers, measure)).collect();
+        configuration.servers.iter().filter_map(|entry| known(entry, &servers, measure)).chain(elsewhere).collect();
     findings.extend(wiring::judge(rules, &known, measure.needs_from_rules));
-    verdict::weigh(&mut findings, &optional, &settings.weights);
+    // What must not become the expectation is judged by its nature, whatever was said of its code.
+    let weights = if purpose == Purpose::Lock { Weights::default() } else { settings.weights.clone() };
+    verdict::weigh(&mut findings, &optional, &weights);
     Verdict {
         exit: verdict::exit(&findings, &servers, settings.tempfail),
         client: configuration.client,
@@ -196,6 +205,16 @@ pub(super) fn judge(settings: &Settings, configuration: Configuration, measure: 
         findings,
         update: None,
     }
+}
+
+/// The command that updates the lock of this run, with the files that were named.
+pub(super) fn update_command(settings: &Settings) -> String {
+    let mut words = vec!["mcp-preflight --update-lock".to_owned()];
+    words.extend(settings.client.iter().map(|client| format!("--client {}", client.as_str())));
+    let path = |path: &PathBuf| text::shell_quoted(&path.display().to_string());
+    words.extend(settings.configs.iter().map(|config| format!("--config {}", path(config))));
+    words.extend(settings.lock.iter().map(|lock| format!("--lock {}", path(lock))));
+    words.join(" ")
 }
 
 /// What rules can count on of a server.
@@ -259,7 +278,7 @@ fn offers(
         })
         .collect();
     let names = listed.iter().map(|listed| listed.server.clone());
-    let started = servers.iter().filter(|server| server.disabled.is_none());
+    let started = servers.iter().filter(|server| server.disabled.is_none() && server.transport.is_ok());
     let all: Vec<&ServerName> = started.map(|server| &server.name).collect();
     names.zip(lens::offers(client, &all, &listed)).collect()
 }

@@ -10,11 +10,11 @@ use crate::compare::Purpose;
 use crate::config::{self, Configuration};
 use crate::environment::Environment;
 use crate::error::Error;
-use crate::finding::{Code, Severity};
+use crate::finding::{Code, Finding, Severity};
 use crate::lock::Lock;
 use crate::lock::store::Store;
 use crate::report;
-use crate::server::Location;
+use crate::server::{Location, Server};
 use crate::settings::Settings;
 use crate::verdict::{self, LockUpdate, UpdateOutcome, Verdict};
 
@@ -31,13 +31,15 @@ pub(super) fn run(
     let old = store.lock()?;
     let known = old.clone().unwrap_or_default().servers;
     gather::check_names(settings, allow_empty, &configuration, &known)?;
-    let is_touched = configuration.servers.iter().any(|server| gather::is_wanted(settings, &server.name));
+    let is_started = |server: &&Server| server.disabled.is_none() && gather::is_wanted(settings, &server.name);
+    let is_touched = configuration.servers.iter().any(|server| is_started(&server));
     let is_kept = known.keys().any(|name| !gather::is_wanted(settings, name));
     if !is_touched && !is_kept {
         return Err(nothing_to_lock(&configuration));
     }
     let seen = gather::probe(settings, environment, &configuration)?;
-    let new = merged(settings, old.as_ref(), &seen);
+    let new = merged(settings, old.as_ref(), &seen, &configuration.servers);
+    let switched_off = switched_off(&configuration.servers, &known, &new);
     let measure = Measure {
         lock: store.shown(),
         expected: &new.servers,
@@ -46,6 +48,7 @@ pub(super) fn run(
         needs_from_rules: false,
     };
     let mut verdict = gather::judge(settings, configuration, &measure, seen);
+    verdict.findings.extend(switched_off);
     verdict.findings.retain(|finding| {
         let is_allowed =
             finding.server.as_ref().is_some_and(|name| allow_empty.iter().any(|other| other == name.as_str()));
@@ -76,16 +79,31 @@ fn plan(store: &Store, old: Option<&Lock>, new: &Lock, verdict: &Verdict, dry_ru
 }
 
 /// The tables that were seen, and for servers that took no part the entries they had.
-fn merged(settings: &Settings, old: Option<&Lock>, seen: &Seen) -> Lock {
+fn merged(settings: &Settings, old: Option<&Lock>, seen: &Seen, entries: &[Server]) -> Lock {
     let old = old.map(|lock| &lock.servers);
     let kept = old.into_iter().flatten().filter(|(name, _)| !gather::is_wanted(settings, name));
     let mut servers: Expected = kept.map(|(name, tools)| (name.clone(), tools.clone())).collect::<BTreeMap<_, _>>();
     for (name, observation) in &seen.observations {
         if let Some(table) = observation.table() {
-            servers.insert(name.clone(), table.names().into_iter().collect());
+            // What its own entry leaves out, the agent does not get.
+            let filter = entries.iter().find(|entry| entry.name == *name).map(|entry| &entry.filter);
+            let is_let_through = |tool: &String| filter.is_none_or(|filter| filter.keeps_out(tool).is_none());
+            servers.insert(name.clone(), table.names().into_iter().filter(is_let_through).collect());
         }
     }
     Lock { servers }
+}
+
+/// Servers that are switched off and lose their entry in the lock: nobody may find that out from the difference alone.
+fn switched_off(entries: &[Server], known: &Expected, new: &Lock) -> Vec<Finding> {
+    let is_dropped = |entry: &&Server| known.contains_key(&entry.name) && !new.servers.contains_key(&entry.name);
+    let finding = |entry: &Server| {
+        let disabled = entry.disabled.as_ref()?;
+        let message = format!("the client does not start this server ({}): its tools leave the lock", disabled.reason);
+        let finding = Finding::new(Code::ServerDisabled, message).severity(Severity::Warning).about(&entry.name);
+        Some(finding.at(&disabled.location).help("switch it on first, if the run counts on it"))
+    };
+    entries.iter().filter(is_dropped).filter_map(finding).collect()
 }
 
 fn difference(old: &str, new: &str, shown: &str) -> String {

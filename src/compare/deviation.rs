@@ -1,6 +1,6 @@
 //! What a stricter client would stumble over in a table.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::Subject;
 use crate::deviation::Deviation;
@@ -78,8 +78,9 @@ fn is_plain(name: &str) -> bool {
 }
 
 fn of_header_annotations(table: &ToolTable, unusable: &[Unusable]) -> Option<Deviation> {
+    let said: BTreeSet<&str> = unusable.iter().map(|unusable| unusable.tool.as_str()).collect();
     let fault = |tool: &Tool| {
-        let is_said = unusable.iter().any(|unusable| unusable.tool == tool.name);
+        let is_said = said.contains(tool.name.as_str());
         let fault = annotation::faults(&tool.definition["inputSchema"]).into_iter().next().filter(|_| !is_said)?;
         Some((tool.name.clone(), fault.to_string()))
     };

@@ -1,7 +1,7 @@
 //! What can be said of an entry before it is probed, and of an entry that is not there.
 
 use super::{Purpose, Subject};
-use crate::finding::{Code, Finding};
+use crate::finding::{Code, Finding, Severity};
 use crate::server::{Disabled, Server, Transport, VariableState};
 use crate::text;
 use crate::values::Client;
@@ -23,12 +23,14 @@ pub(super) fn findings(subject: &Subject<'_>, purpose: Purpose) -> Vec<Finding> 
         findings.push(
             Finding::new(Code::EntryInvalid, format!("the client skips this entry: {reason}"))
                 .at(&entry.location)
+                .firm(subject.expected.is_some() || subject.is_needed)
                 .help("mend the entry: the agent would start without this server, and say nothing"),
         );
     }
     findings.extend(variables(entry, subject.client));
     for (message, location) in &entry.notices {
-        let finding = Finding::new(Code::ConfigIgnored, message.as_str()).at(location);
+        let severity = if purpose == Purpose::Lock { Severity::Error } else { Severity::Warning };
+        let finding = Finding::new(Code::ConfigIgnored, message.as_str()).severity(severity).at(location);
         findings.push(
             finding.help("trust the folder once by hand where the agent runs, or put the credential into headers"),
         );
@@ -45,7 +47,7 @@ pub(super) fn findings(subject: &Subject<'_>, purpose: Purpose) -> Vec<Finding> 
         findings.push(
             Finding::new(Code::ServerUnlocked, "the lock does not know this server: its tools are not checked")
                 .at(&entry.location)
-                .help(format!("add it: {}", super::table::update_command(subject.name))),
+                .help(format!("add it: {}", super::table::update_command(subject))),
         );
     }
     findings.into_iter().map(|finding| finding.about(subject.name)).collect()
@@ -58,7 +60,10 @@ fn absent(subject: &Subject<'_>) -> Option<Finding> {
     let finding = Finding::new(Code::ServerAbsent, message)
         .about(subject.name)
         .naming(expected.iter().cloned().collect())
-        .help("put its entry back, or, when it was removed on purpose, run `mcp-preflight --update-lock` and commit the lock");
+        .help(format!(
+            "put its entry back, or, when it was removed on purpose, run `{}` and commit the lock",
+            subject.update
+        ));
     Some(finding)
 }
 
@@ -96,7 +101,7 @@ fn switched_off(subject: &Subject<'_>, disabled: &Disabled) -> Option<Finding> {
     let finding = Finding::new(Code::ServerDisabled, message)
         .naming(expected.iter().cloned().collect())
         .at(&disabled.location)
-        .help("switch it on, or, when it is off on purpose, run `mcp-preflight --update-lock` and commit the lock");
+        .help(format!("switch it on, or, when it is off on purpose, run `{}` and commit the lock", subject.update));
     Some(finding)
 }
 
@@ -112,9 +117,8 @@ fn variables(entry: &Server, client: Client) -> Vec<Finding> {
                     Finding::new(Code::VariableEmpty, format!("{path} uses ${{{name}}}, and {name} is set but empty"))
                 }
                 VariableState::Withheld => {
-                    let message = format!(
-                        "{path} uses ${{{name}}}, which the client keeps from remote servers: they get nothing"
-                    );
+                    let message =
+                        format!("{path} uses ${{{name}}}, which the client keeps from its servers: they get nothing");
                     Finding::new(Code::VariableWithheld, message)
                 }
                 _ => Finding::new(Code::VariableUnset, format!("{path} uses ${{{name}}}, and {name} is not set"))

@@ -33,6 +33,8 @@ pub(crate) struct Subject<'a> {
     pub(crate) is_needed: bool,
     /// Whose rules hold.
     pub(crate) client: Client,
+    /// The command that updates the lock of this run.
+    pub(crate) update: &'a str,
 }
 
 /// What a comparison is for.
@@ -104,7 +106,10 @@ pub(crate) fn compare(subject: &Subject<'_>, purpose: Purpose) -> Comparison {
         subject.observation.and_then(Observation::table).map(super::observed::ToolTable::names).unwrap_or_default();
     let is_listed = subject.observation.is_some_and(|observation| observation.table().is_some());
     let missing = if is_listed { without(&expected, &observed) } else { Vec::new() };
-    let added = if is_listed && subject.expected.is_some() { without(&observed, &expected) } else { Vec::new() };
+    let is_left_out =
+        |tool: &String| subject.offer.unusable.iter().any(|unusable| unusable.is_meant && unusable.tool == *tool);
+    let mut added = if is_listed && subject.expected.is_some() { without(&observed, &expected) } else { Vec::new() };
+    added.retain(|tool| !is_left_out(tool));
     let mut comparison = Comparison {
         status: Status::Skipped,
         expected,

@@ -6,11 +6,12 @@ use super::rename::renames;
 use super::{Comparison, Purpose, Subject, Unsatisfied};
 use crate::finding::{Code, Finding, Severity};
 use crate::observed::{FailureClass, Observation, ProbeFailure, ToolTable};
-use crate::server::ServerName;
 use crate::text;
 
 /// How many of the last lines of stderr are shown.
 const EXCERPT_LINES: usize = 8;
+/// How many of them may come from further up.
+const TELLING_LINES: usize = 3;
 /// How much of a line is shown.
 const EXCERPT_WIDTH: usize = 240;
 
@@ -34,6 +35,7 @@ pub(super) fn findings(subject: &Subject<'_>, comparison: &Comparison, purpose: 
         findings.push(Finding::new(Code::VersionRefused, message).help("update the server, or the client"));
     }
     findings.extend(super::deviation::findings(subject, observation));
+    findings.extend(unhelped(subject, observation, purpose));
     findings.extend(slow(subject, observation));
     findings.extend(oddities(observation));
     findings.into_iter().map(|finding| finding.about(subject.name)).collect()
@@ -44,7 +46,7 @@ fn failed(subject: &Subject<'_>, observation: &Observation, failure: &ProbeFailu
     let is_counted = purpose != Purpose::Check || subject.expected.is_some() || subject.is_needed;
     let severity = if is_counted { Severity::Error } else { Severity::Warning };
     let message = format!("could not be verified ({}): {}", failure.class, failure.text());
-    let excerpt = last_lines(&observation.stderr, |_| true);
+    let excerpt = excerpt(&observation.stderr);
     let help = failure.help.clone().unwrap_or_else(|| default_help(failure.class, excerpt.is_empty()).to_owned());
     let mut finding = Finding::new(Code::ProbeFailed, message)
         .severity(severity)
@@ -71,7 +73,7 @@ fn default_help(class: FailureClass, was_silent: bool) -> &'static str {
             "it wrote nothing to stderr: run the command by hand with the same variables"
         }
         FailureClass::Spawn => "check the command",
-        FailureClass::Exited => "run the command by hand with the same variables; its last words are above",
+        FailureClass::Exited => "run the command by hand with the same variables; what it said is above",
         FailureClass::Timeout => "see whether it waits for something it cannot have here, or raise --timeout",
         FailureClass::Protocol => "check that this is an MCP server of the declared transport",
         FailureClass::RpcError => "the server's own message says why; often a credential or a service it needs",
@@ -85,8 +87,27 @@ fn default_help(class: FailureClass, was_silent: bool) -> &'static str {
     }
 }
 
+/// The last lines of stderr, and before them the first ones that may tell the reason: many servers say it, and then print how to use them,
+/// or a stack.
+fn excerpt(stderr: &str) -> Vec<String> {
+    let last = last_lines(stderr, |_| true);
+    if stderr.lines().filter(|line| !line.trim().is_empty()).count() <= EXCERPT_LINES {
+        return last;
+    }
+    let shorten = |line: &str| text::shorten(line.trim_end(), EXCERPT_WIDTH);
+    let telling: Vec<String> =
+        stderr.lines().filter(|line| is_telling(line)).take(TELLING_LINES).map(shorten).collect();
+    let telling: Vec<String> = telling.into_iter().filter(|line| !last.contains(line)).collect();
+    let room = EXCERPT_LINES - telling.len();
+    let rest = last[last.len().saturating_sub(room)..].to_vec();
+    telling.into_iter().chain(rest).collect()
+}
+
 /// Words of lines that may tell why a server that answers lists less: the rest of its stderr is banners.
-const TELLING: [&str; 16] = [
+const TELLING: [&str; 19] = [
+    "fatal",
+    "required",
+    "provided",
     "warn",
     "error",
     "fail",
@@ -115,10 +136,12 @@ fn last_lines(stderr: &str, is_wanted: impl Fn(&str) -> bool) -> Vec<String> {
 
 /// The lines of stderr that may tell why a server that answers lists less.
 fn telling_lines(observation: &Observation) -> Vec<String> {
-    last_lines(&observation.stderr, |line| {
-        let line = line.to_lowercase();
-        TELLING.iter().any(|word| line.contains(word))
-    })
+    last_lines(&observation.stderr, is_telling)
+}
+
+fn is_telling(line: &str) -> bool {
+    let line = line.to_lowercase();
+    TELLING.iter().any(|word| line.contains(word))
 }
 
 fn missing(subject: &Subject<'_>, observation: &Observation, comparison: &Comparison) -> Option<Finding> {
@@ -135,9 +158,10 @@ fn missing(subject: &Subject<'_>, observation: &Observation, comparison: &Compar
         some => format!("the server answered and listed {}", text::count(some, "tool")),
     };
     let variables = Unsatisfied::of(subject.entry);
-    finding = finding.note(match &variables {
-        Some(variables) => format!("{listed}, and {}: that is the likely cause", variables.said),
-        None => listed,
+    finding = finding.note(match (&variables, &observation.helper_problem) {
+        (Some(variables), _) => format!("{listed}, and {}: that is the likely cause", variables.said),
+        (None, Some(problem)) => format!("{listed}, and {problem}: that is the likely cause"),
+        (None, None) => listed,
     });
     for (old, new) in renames(missing, &comparison.added) {
         finding = finding.note(format!("{old} was probably renamed to {new}"));
@@ -147,7 +171,7 @@ fn missing(subject: &Subject<'_>, observation: &Observation, comparison: &Compar
         (None, true) => "check the server's credentials: this is how many servers behave without them".to_owned(),
         (None, false) => "check the server's version, flags and credentials".to_owned(),
     };
-    let update = update_command(subject.name);
+    let update = update_command(subject);
     if let Some(entry) = subject.entry {
         finding = finding.at(&entry.location);
     }
@@ -159,11 +183,8 @@ fn missing(subject: &Subject<'_>, observation: &Observation, comparison: &Compar
 }
 
 /// The command that updates one entry of the lock.
-pub(super) fn update_command(server: &ServerName) -> String {
-    let name = server.as_str();
-    let is_plain = !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || "_-.".contains(c));
-    let name = if is_plain { name.to_owned() } else { format!("'{}'", name.replace('\'', "'\\''")) };
-    format!("`mcp-preflight --update-lock --server {name}`")
+pub(super) fn update_command(subject: &Subject<'_>) -> String {
+    format!("`{} --server {}`", subject.update, text::shell_quoted(subject.name.as_str()))
 }
 
 /// Nothing listed, where that is not said already.
@@ -190,7 +211,11 @@ fn empty(subject: &Subject<'_>, observation: &Observation, table: &ToolTable, pu
 fn unusable(comparison: &Comparison, purpose: Purpose) -> Vec<Finding> {
     let mut reasons: BTreeMap<(&str, &'static str), Vec<String>> = BTreeMap::new();
     for unusable in &comparison.unusable {
-        reasons.entry((&unusable.reason, unusable.help)).or_default().push(unusable.tool.clone());
+        // What the entry itself leaves out is meant, unless the lock counts on it.
+        let is_locked = purpose == Purpose::Check && comparison.expected.binary_search(&unusable.tool).is_ok();
+        if !unusable.is_meant || is_locked {
+            reasons.entry((&unusable.reason, unusable.help)).or_default().push(unusable.tool.clone());
+        }
     }
     let finding = |((reason, help), mut tools): ((&str, &'static str), Vec<String>)| {
         tools.sort_unstable();
@@ -215,8 +240,18 @@ fn added(subject: &Subject<'_>, comparison: &Comparison, purpose: Purpose) -> Op
         return None;
     }
     let message = format!("{} not in the lock: {}", text::count(added.len(), "tool"), added.join(", "));
-    let update = update_command(subject.name);
+    let update = update_command(subject);
     Some(Finding::new(Code::ToolsAdded, message).naming(added.clone()).help(format!("lock them with {update}")))
+}
+
+/// Headers that were not made: what was listed was listed without them.
+fn unhelped(subject: &Subject<'_>, observation: &Observation, purpose: Purpose) -> Option<Finding> {
+    let problem = observation.helper_problem.as_ref().filter(|_| observation.table().is_some())?;
+    let entry = subject.entry?;
+    let severity = if purpose == Purpose::Lock { Severity::Error } else { Severity::Warning };
+    let message = format!("{problem}: the server was asked with its static headers alone");
+    let help = "run the command by hand; its variables are those of this step, less what looks like a credential";
+    Some(Finding::new(Code::HelperFailed, message).severity(severity).at(&entry.location).help(help))
 }
 
 /// A list that came later than the client waits at start.

@@ -7,10 +7,12 @@ use std::time::Duration;
 use super::claude_settings;
 use super::entry::{self, Dialect, Entry, Field};
 use super::expand;
-use super::{Content, File, Source};
+use super::{Configuration, Content, File, Source};
 use crate::document::{Fault, Member, Node, Object, Syntax, Value};
 use crate::environment::Environment;
-use crate::server::{Expanded, HeaderHelper, Location, Patience, RemoteServer, Server, StdioServer, Transport};
+use crate::server::{
+    Expanded, HeaderHelper, Location, Patience, RemoteServer, Server, ServerName, StdioServer, Transport,
+};
 use crate::values::Client;
 
 /// Claude Code's project file.
@@ -78,13 +80,26 @@ impl Source for McpJson {
     fn read(&self, root: &Node, file: &File<'_>) -> Result<Content, Fault> {
         let members = entry::servers(root, "mcpServers", &["servers"])?;
         let dialect = expand::Claude { environment: file.environment };
-        let mut servers: Vec<Server> = members.iter().map(|member| server(member, &dialect, file)).collect();
-        let mut findings = Vec::new();
-        // Only servers of a project can be rejected; those of a file given with --mcp-config are asked for (1.3).
-        if file.is_found {
-            findings = claude_settings::reject(&mut servers, file.environment);
+        let servers = members.iter().map(|member| server(member, &dialect, file)).collect();
+        Ok(Content { servers, findings: Vec::new() })
+    }
+
+    /// Only servers of a project can be rejected, or stand behind another one; those of a file given with `--mcp-config` are asked for (1.3).
+    fn settle(&self, configuration: &mut Configuration, environment: &Environment) {
+        let findings = claude_settings::reject(&mut configuration.servers, environment);
+        configuration.findings.extend(findings);
+        configuration.findings.extend(claude_settings::managed());
+        let dialect = expand::Claude { environment };
+        let scopes = claude_settings::scopes(environment);
+        for member in &scopes.local {
+            let file = File { path: Path::new(""), is_found: true, environment };
+            // One of this folder wins over the project's of the same name.
+            match configuration.servers.iter_mut().find(|known| known.name.as_str() == member.key) {
+                Some(known) => *known = server(member, &dialect, &file),
+                None => configuration.elsewhere.push(ServerName::new(member.key.as_str())),
+            }
         }
-        Ok(Content { servers, findings })
+        configuration.elsewhere.extend(scopes.user.iter().map(|member| ServerName::new(member.key.as_str())));
     }
 }
 
@@ -153,7 +168,7 @@ fn remote(entry: &mut Entry<'_>, object: &Object, environment: &Environment) -> 
         }
     };
     let helper = helper.map(|command| helper_of(command, entry, &url, environment));
-    Ok(RemoteServer { url, headers, helper })
+    Ok(RemoteServer { url, headers, helper, falls_back: false })
 }
 
 /// A `headersHelper`, with the environment it gets (1.5).
@@ -214,8 +229,8 @@ fn provided(environment: &Environment) -> Vec<(String, String)> {
 fn check_timeout(object: &Object) -> Result<(), String> {
     match object.get("timeout").map(|node| (&node.value, node.kind())) {
         None => Ok(()),
-        Some((Value::Number(number), _)) if number.parse::<f64>().is_ok_and(|value| value > 0.0) => Ok(()),
-        Some((Value::Number(number), _)) => Err(format!("timeout: expected a number above 0, found {number}")),
+        Some((Value::Number(number), _)) if number.parse::<u64>().is_ok_and(|value| value > 0) => Ok(()),
+        Some((Value::Number(number), _)) => Err(format!("timeout: expected a whole number above 0, found {number}")),
         Some((_, kind)) => Err(format!("timeout: expected a number, found {kind}")),
     }
 }

@@ -5,12 +5,15 @@ use std::path::{Path, PathBuf};
 use super::shown;
 use crate::document::{Document, Member, Node, Object, Syntax, Value};
 use crate::environment::Environment;
-use crate::finding::{Code, Finding};
+use crate::files;
+use crate::finding::{Code, Finding, Severity};
 use crate::naming;
 use crate::server::{Disabled, Server};
 
 /// Settings of everybody on the machine.
 const MANAGED: &str = "/etc/claude-code/managed-settings.json";
+/// Servers of everybody on the machine; where this is, nothing else is (`clients.md` 1.3).
+const MANAGED_SERVERS: &str = "/etc/claude-code/managed-mcp.json";
 
 /// Files that people write servers into, and that no client reads (`clients.md` section 5, row 24).
 const LOOK_ALIKES: [&str; 4] = ["mcp.json", ".mcp.jsonc", ".claude/mcp.json", ".claude/.mcp.json"];
@@ -41,14 +44,50 @@ pub(super) fn trusts(environment: &Environment) -> bool {
     accepted == Some(Value::Boolean(true))
 }
 
-/// What a person's own file says of this folder. It is full of other things: a fault in it is no business of a gate.
-fn of_folder(environment: &Environment) -> Option<Object> {
+/// Servers of a person's own file.
+#[derive(Debug, Default)]
+pub(super) struct Scopes {
+    /// Of this folder; they win over the project's.
+    pub(super) local: Vec<Member>,
+    /// Of every folder; the project's win over them.
+    pub(super) user: Vec<Member>,
+}
+
+/// The servers of a person's own file.
+pub(super) fn scopes(environment: &Environment) -> Scopes {
+    let servers = |object: Option<&Object>| {
+        let servers = object.and_then(|object| object.get("mcpServers")?.object("").ok());
+        servers.map(|servers| servers.members.clone()).unwrap_or_default()
+    };
+    let root = own_file(environment);
+    let root = root.as_ref().and_then(|root| root.object("").ok());
+    Scopes { local: servers(of_folder(environment).as_ref()), user: servers(root) }
+}
+
+/// A file of the machine's keeper takes the place of every other.
+pub(super) fn managed() -> Option<Finding> {
+    let path = Path::new(MANAGED_SERVERS);
+    path.exists().then(|| {
+        let message =
+            format!("the client starts the servers of {MANAGED_SERVERS} alone, and reads no other configuration");
+        let finding = Finding::new(Code::ConfigIgnored, message).severity(Severity::Error);
+        finding.help(format!("check those: --config {MANAGED_SERVERS}"))
+    })
+}
+
+/// A person's own file. It is full of other things: a fault in it is no business of a gate.
+fn own_file(environment: &Environment) -> Option<Node> {
     let folder = user_folder(environment)?;
     let path = match environment.setting("CLAUDE_CONFIG_DIR") {
         Some(_) => folder.join(".claude.json"),
         None => folder.with_file_name(".claude.json"),
     };
-    let root = read(&path, environment, &mut Vec::new())?;
+    read(&path, environment, &mut Vec::new())
+}
+
+/// What a person's own file says of this folder.
+fn of_folder(environment: &Environment) -> Option<Object> {
+    let root = own_file(environment)?;
     let projects = root.object("").ok()?.get("projects")?.object("").ok()?;
     projects.get(&environment.folder.display().to_string())?.object("").ok().cloned()
 }
@@ -71,7 +110,7 @@ fn user_folder(environment: &Environment) -> Option<PathBuf> {
 }
 
 fn read(path: &Path, environment: &Environment, findings: &mut Vec<Finding>) -> Option<Node> {
-    let bytes = std::fs::read(path).ok()?;
+    let bytes = files::read(path).ok()?;
     let document = Document::new(shown(path, &environment.folder), &bytes);
     match document.parse(Syntax::Json) {
         Ok(root) => Some(root),

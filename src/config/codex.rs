@@ -8,6 +8,7 @@ use super::entry::{self, Entry, Field};
 use super::{Content, File, Source, expand};
 use crate::document::{Document, Fault, Member, Node, Object, Syntax, Value};
 use crate::environment::Environment;
+use crate::files;
 use crate::naming;
 use crate::server::{Disabled, Expanded, Patience, RemoteServer, Server, StdioServer, ToolFilter, Transport};
 use crate::values::Client;
@@ -121,18 +122,19 @@ impl Source for ConfigToml {
         let Some(servers) = root.get("mcp_servers") else { return Ok(Content::default()) };
         let grace = entry::number(root, "mcp_optional_startup_grace_ms").ok().flatten();
         let grace = grace.and_then(|ms| Duration::try_from_secs_f64(ms / 1000.0).ok()).unwrap_or(GRACE);
-        let is_trusted = !is_of_project(file) || claims_trust(file.environment);
         let members = &servers.object("mcp_servers")?.members;
         // One wrong entry fails the whole program, so that it is a fault of the file.
-        let mut servers: Vec<Server> =
-            members.iter().map(|member| server(member, file.environment, grace)).collect::<Result<_, _>>()?;
-        if !is_trusted {
-            for server in &mut servers {
-                let reason = "the folder is not trusted (trust_level in the person's own config.toml)".to_owned();
-                server.disabled.get_or_insert(Disabled { reason, location: server.location.clone() });
-            }
-        }
+        let servers = members.iter().map(|member| server(member, file.environment, grace)).collect::<Result<_, _>>()?;
         Ok(Content { servers, findings: Vec::new() })
+    }
+
+    fn passes_over(&self, file: &File<'_>) -> Option<String> {
+        let is_passed_over = is_of_project(file) && !claims_trust(file.environment);
+        is_passed_over.then(|| "the folder is not trusted (trust_level in the person's own config.toml)".to_owned())
+    }
+
+    fn layers(&self) -> Option<usize> {
+        Some(usize::MAX)
     }
 }
 
@@ -150,7 +152,7 @@ fn is_of_project(file: &File<'_>) -> bool {
 /// Whether the person's own file calls the folder trusted: a project's file is read only then.
 fn claims_trust(environment: &Environment) -> bool {
     let read = || {
-        let bytes = std::fs::read(home(environment)?.join("config.toml")).ok()?;
+        let bytes = files::read(&home(environment)?.join("config.toml")).ok()?;
         let root = Document::new("config.toml", &bytes).parse(Syntax::Toml).ok()?;
         let projects = root.object("").ok()?.get("projects")?.object("").ok()?;
         let project = projects.get(&environment.folder.display().to_string())?.object("").ok()?;
@@ -337,7 +339,7 @@ fn remote(entry: &mut Entry<'_>, object: &Object, environment: &Environment) -> 
     }
     // What can be no header is left out without a word.
     headers.retain(|(name, text)| is_header(name, text.value.reveal()));
-    Ok(RemoteServer { url, headers, helper: None })
+    Ok(RemoteServer { url, headers, helper: None, falls_back: false })
 }
 
 fn is_header(name: &str, value: &str) -> bool {

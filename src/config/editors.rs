@@ -7,6 +7,7 @@ use super::entry::{self, Entry, Field};
 use super::{Content, File, Source, expand};
 use crate::document::{Fault, Member, Node, Object, Syntax, Value};
 use crate::environment::Environment;
+use crate::files;
 use crate::server::{Expanded, RemoteServer, Secret, Server, StdioServer, Transport};
 use crate::values::Client;
 
@@ -77,8 +78,12 @@ pub(super) fn is_in(path: &Path, folder: &str, name: &str) -> bool {
 }
 
 fn content(members: &[Member], file: &File<'_>, keys: &[&str]) -> Content {
-    // The workspace is the folder that holds the client's own.
-    let workspace = file.path.parent().and_then(Path::parent).unwrap_or(&file.environment.folder);
+    // The workspace is the folder that holds the client's own; a person's own file is for every workspace.
+    let holds = |folder: &str| file.path.parent().and_then(Path::file_name).is_some_and(|name| name == folder);
+    let home = file.environment.setting("HOME").map(PathBuf::from);
+    let holder = file.path.parent().and_then(Path::parent).filter(|_| holds(".vscode") || holds(".cursor"));
+    let holder = holder.filter(|holder| home.as_deref() != Some(*holder) || *holder == file.environment.folder);
+    let workspace = holder.unwrap_or(&file.environment.folder);
     let dialect = expand::Named { environment: file.environment, workspace };
     let read = |member: &Member| {
         let mut entry = Entry::new(member, &dialect);
@@ -93,9 +98,12 @@ fn transport(entry: &mut Entry<'_>, object: &Object, workspace: &Path) -> Result
     let kind = object.get("type").and_then(Node::text);
     match kind {
         Some("sse") => remote(entry, object).map(Transport::Sse),
-        Some("http" | "streamable-http" | "streamableHttp") => remote(entry, object).map(Transport::Http),
+        // The client tries the older transport where the newer one is not spoken.
+        Some("http" | "streamable-http" | "streamableHttp") => {
+            Ok(Transport::Http(RemoteServer { falls_back: true, ..remote(entry, object)? }))
+        }
         None if object.get("command").is_none() && object.get("url").is_some() => {
-            remote(entry, object).map(Transport::Http)
+            Ok(Transport::Http(RemoteServer { falls_back: true, ..remote(entry, object)? }))
         }
         None | Some("stdio") => stdio(entry, object, workspace).map(Transport::Stdio),
         Some(other) => Err(format!("unknown MCP server type {other:?}")),
@@ -113,14 +121,23 @@ fn stdio(entry: &mut Entry<'_>, object: &Object, workspace: &Path) -> Result<Std
     if let Some(node) = object.get("envFile") {
         let path = entry.text(node, "envFile", Field::Folder)?;
         let path = workspace.join(path.value.reveal());
-        let text = std::fs::read_to_string(&path).map_err(|error| format!("envFile: {}: {error}", path.display()))?;
+        let text = files::read_text(&path).map_err(|error| format!("envFile: {}: {error}", path.display()))?;
         environment.extend(variables(&text));
     }
     environment.extend(values(entry, object)?);
-    Ok(StdioServer { command, arguments, environment, folder: Some(folder), ..StdioServer::default() })
+    let withheld = nulls(object);
+    environment.retain(|(name, _)| !withheld.contains(name));
+    Ok(StdioServer { command, arguments, environment, withheld, folder: Some(folder), ..StdioServer::default() })
 }
 
-/// `env`: strings, numbers and nulls (which take a variable away; an empty one comes nearest).
+/// Variables that `env` takes away.
+fn nulls(object: &Object) -> Vec<String> {
+    let map = object.get("env").and_then(|node| node.object("").ok());
+    let nulls = map.into_iter().flat_map(|map| &map.members).filter(|member| member.node.value == Value::Null);
+    nulls.map(|member| member.key.clone()).collect()
+}
+
+/// `env`: strings and numbers; nulls are no values.
 fn values(entry: &mut Entry<'_>, object: &Object) -> Result<Vec<(String, Expanded)>, String> {
     let Some(node) = object.get("env") else { return Ok(Vec::new()) };
     let map = node.object("env").map_err(|fault| fault.message)?;
@@ -128,17 +145,16 @@ fn values(entry: &mut Entry<'_>, object: &Object) -> Result<Vec<(String, Expande
         let literal = |text: &str| Expanded { written: text.to_owned(), value: Secret::new(text) };
         let text = match &member.node.value {
             Value::Number(number) => literal(number),
-            Value::Null => literal(""),
             _ => entry.text(&member.node, &format!("env.{}", member.key), Field::Environment)?,
         };
         Ok((member.key.clone(), text))
     };
-    map.members.iter().map(value).collect()
+    map.members.iter().filter(|member| member.node.value != Value::Null).map(value).collect()
 }
 
 fn remote(entry: &mut Entry<'_>, object: &Object) -> Result<RemoteServer, String> {
     let url = entry.required(object, "url", Field::Url)?;
-    Ok(RemoteServer { url, headers: entry.map(object, "headers", Field::Header)?, helper: None })
+    Ok(RemoteServer { url, headers: entry.map(object, "headers", Field::Header)?, helper: None, falls_back: false })
 }
 
 /// The lines `NAME=value` of a file of variables; comments and quotes as dotenv has them.

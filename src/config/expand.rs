@@ -10,6 +10,7 @@ use regex::{Captures, Regex};
 use super::entry::{Dialect, Field, Met};
 use super::withheld::is_withheld;
 use crate::environment::Environment;
+use crate::files;
 use crate::server::{Secret, VariableState};
 
 /// Claude Code's pattern (`clients.md` 1.4): a default ends at the first `}`, and nothing else is expanded.
@@ -46,7 +47,9 @@ impl Claude<'_> {
         replaced(BRACES.as_ref(), text, |captures| {
             let name = &captures[1];
             let is_remote = matches!(field, Field::Url | Field::Header);
-            if let Some(value) = self.environment.setting(name).filter(|_| is_remote && is_withheld(name)) {
+            // Telemetry's variables are kept from programs, too (`clients.md` 1.4).
+            let is_kept_back = if is_remote { is_withheld(name) } else { name.starts_with("OTEL_") };
+            if let Some(value) = self.environment.setting(name).filter(|_| is_kept_back) {
                 met.push(Met {
                     name: name.to_owned(),
                     state: VariableState::Withheld,
@@ -151,7 +154,7 @@ impl Dialect for Curly<'_> {
                 Some(rest) => Path::new(&self.environment.get("HOME").unwrap_or_default()).join(rest),
                 None => self.folder.join(argument),
             };
-            match std::fs::read_to_string(&path) {
+            match files::read_text(&path) {
                 // What a file holds for a server is a secret, as a variable's value is.
                 Ok(text) => {
                     let value = text.trim().to_owned();
@@ -245,7 +248,7 @@ mod tests {
             ("${A:-a}b}", "1b}"),
             ("${B:-${A}}", "${A}"),
             ("${N}", "${A}"),
-            ("${OTEL_X}", "t"),
+            ("${OTEL_X}", ""),
         ];
         for (text, expected) in rows {
             assert_eq!(of(text), expected, "{text}");

@@ -9,19 +9,15 @@ mod expand;
 mod others;
 mod withheld;
 
-use std::fs;
-use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 
 use crate::document::{Document, Fault, Node, Syntax};
 use crate::environment::Environment;
 use crate::error::Error;
-use crate::finding::Finding;
-use crate::server::Server;
+use crate::files;
+use crate::finding::{Code, Finding};
+use crate::server::{Location, Server, ServerName};
 use crate::values::Client;
-
-/// A larger file is not read by Claude Code (`clients.md` 1.2); nobody has one.
-const LARGEST_FILE: u64 = 2_097_152;
 
 /// The servers of a run.
 #[derive(Debug)]
@@ -36,6 +32,8 @@ pub(crate) struct Configuration {
     pub(crate) servers: Vec<Server>,
     /// What there is to say of the files themselves.
     pub(crate) findings: Vec<Finding>,
+    /// Servers that the client gets from elsewhere: known by name only.
+    pub(crate) elsewhere: Vec<ServerName>,
 }
 
 /// A file of a client's configuration.
@@ -67,6 +65,24 @@ trait Source: Sync {
 
     /// How the file is written.
     fn syntax(&self) -> Syntax;
+
+    /// Why the client does not read a file that it finds.
+    fn passes_over(&self, _file: &File<'_>) -> Option<String> {
+        None
+    }
+
+    /// Down to which depth the files are layers of one configuration; `None` where each stands alone, and servers are taken whole.
+    fn layers(&self) -> Option<usize> {
+        None
+    }
+
+    /// Whether a byte order mark keeps the client from reading the file.
+    fn refuses_byte_order_mark(&self) -> bool {
+        false
+    }
+
+    /// What the client does to servers it has found once all files are read.
+    fn settle(&self, _configuration: &mut Configuration, _environment: &Environment) {}
 
     /// Whether the client takes an empty file it has found for one without servers.
     fn allows_blank(&self) -> bool {
@@ -123,28 +139,99 @@ pub(crate) fn load(
         });
     };
     let folder = first.parent().map_or_else(|| environment.folder.clone(), Path::to_path_buf);
-    let (files, servers, findings) = (Vec::new(), Vec::new(), Vec::new());
-    let mut configuration = Configuration { client: source.client(), files, folder, servers, findings };
+    let mut configuration = Configuration {
+        client: source.client(),
+        files: Vec::new(),
+        folder,
+        servers: Vec::new(),
+        findings: Vec::new(),
+        elsewhere: Vec::new(),
+    };
+    let mut layers: Option<(Node, &Path)> = None;
     for path in &paths {
-        let file = File { path, is_found: found.contains(path), environment };
+        let file = File { path, is_found: found.iter().any(|other| is_same(other, path)), environment };
         let shown = shown(path, &environment.folder);
-        let document = read(path, &shown)?;
-        configuration.files.push(shown);
-        if named.is_empty() && source.allows_blank() && document.is_blank() {
+        if let Some(reason) = source.passes_over(&file).filter(|_| named.is_empty()) {
+            configuration.findings.push(passed_over(&shown, &reason));
             continue;
         }
-        let content = document
-            .parse(source.syntax())
-            .and_then(|root| source.read(&root, &file))
-            .map_err(|fault| Error::Config { location: fault.location, message: fault.message })?;
-        configuration.findings.extend(content.findings);
-        for server in content.servers {
-            if !configuration.servers.iter().any(|known| known.name == server.name) {
-                configuration.servers.push(server);
+        let Some(root) = tree(source, path, &shown, named.is_empty())? else {
+            configuration.files.push(shown);
+            continue;
+        };
+        configuration.files.push(shown);
+        match source.layers() {
+            None => configuration.add(source.read(&root, &file).map_err(fault)?),
+            Some(depth) => {
+                layers = Some(match layers {
+                    None => (root, path.as_path()),
+                    Some((above, path)) => (above.over(root, depth), path),
+                });
             }
         }
     }
+    if let Some((root, path)) = layers {
+        let file = File { path, is_found: found.iter().any(|other| is_same(other, path)), environment };
+        configuration.add(source.read(&root, &file).map_err(fault)?);
+    }
+    if named.is_empty() || paths.iter().any(|path| found.iter().any(|other| is_same(other, path))) {
+        source.settle(&mut configuration, environment);
+    } else {
+        configuration.elsewhere.extend(names_in(source, &found, environment));
+    }
     Ok(configuration)
+}
+
+impl Configuration {
+    /// Adds what a file holds; a name that is known stays as it is.
+    fn add(&mut self, content: Content) {
+        self.findings.extend(content.findings);
+        for server in content.servers {
+            if !self.servers.iter().any(|known| known.name == server.name) {
+                self.servers.push(server);
+            }
+        }
+    }
+}
+
+fn fault(fault: Fault) -> Error {
+    Error::Config { location: fault.location, message: fault.message }
+}
+
+/// Whether two paths lead to one file.
+fn is_same(path: &Path, other: &Path) -> bool {
+    path == other || path.canonicalize().is_ok_and(|path| other.canonicalize().is_ok_and(|other| path == other))
+}
+
+/// What a file holds; `None` for an empty one that the client takes for one without servers.
+fn tree(source: &dyn Source, path: &Path, shown: &str, was_searched: bool) -> Result<Option<Node>, Error> {
+    let document = read(path, shown)?;
+    if was_searched && source.allows_blank() && document.is_blank() {
+        return Ok(None);
+    }
+    let root = document.parse(source.syntax()).map_err(fault)?;
+    if document.has_byte_order_mark() && source.refuses_byte_order_mark() {
+        return Err(fault(root.fault("the file begins with a byte order mark, which the client does not read")));
+    }
+    Ok(Some(root))
+}
+
+fn passed_over(shown: &str, reason: &str) -> Finding {
+    let location = Location { file: shown.to_owned(), line: 1, column: 1 };
+    let message = format!("the client does not read this file: {reason}");
+    Finding::new(Code::ConfigIgnored, message)
+        .at(&location)
+        .help("trust the folder where the agent runs, or move the servers")
+}
+
+/// The names of the servers in these files, faults aside: they are not those of this run.
+fn names_in(source: &dyn Source, paths: &[PathBuf], environment: &Environment) -> Vec<ServerName> {
+    let names = |path: &PathBuf| {
+        let file = File { path, is_found: true, environment };
+        let root = tree(source, path, "", true).ok()??;
+        Some(source.read(&root, &file).ok()?.servers.into_iter().map(|server| server.name))
+    };
+    paths.iter().filter_map(names).flatten().collect()
 }
 
 /// The source that reads these files.
@@ -179,17 +266,7 @@ fn found(source: &dyn Source, environment: &Environment) -> Vec<PathBuf> {
 
 fn read(path: &Path, shown: &str) -> Result<Document, Error> {
     let unreadable = |source| Error::Unreadable { what: "config", path: shown.to_owned(), source };
-    let metadata = fs::metadata(path).map_err(unreadable)?;
-    if !metadata.is_file() {
-        return Err(unreadable(io::Error::other("it is no regular file, and the client would skip it")));
-    }
-    if metadata.len() > LARGEST_FILE {
-        return Err(unreadable(io::Error::other("it is larger than 2 MiB, and the client would skip it")));
-    }
-    let mut bytes = Vec::new();
-    let file = fs::File::open(path).map_err(unreadable)?;
-    file.take(LARGEST_FILE).read_to_end(&mut bytes).map_err(unreadable)?;
-    Ok(Document::new(shown, &bytes))
+    files::read(path).map(|bytes| Document::new(shown, &bytes)).map_err(unreadable)
 }
 
 /// The path as a person in `folder` would write it.

@@ -28,6 +28,10 @@ pub(super) struct OpenCode;
 pub(super) struct Raw;
 
 impl Source for ClaudeDesktop {
+    fn refuses_byte_order_mark(&self) -> bool {
+        true
+    }
+
     fn client(&self) -> Client {
         Client::ClaudeDesktop
     }
@@ -65,6 +69,15 @@ impl Source for ClaudeDesktop {
 }
 
 impl Source for Gemini {
+    /// Settings are laid over each other, servers are taken whole.
+    fn layers(&self) -> Option<usize> {
+        Some(2)
+    }
+
+    fn refuses_byte_order_mark(&self) -> bool {
+        true
+    }
+
     fn client(&self) -> Client {
         Client::Gemini
     }
@@ -187,6 +200,10 @@ impl Source for Copilot {
 
     fn read(&self, root: &Node, file: &File<'_>) -> Result<Content, Fault> {
         const KEYS: [&str; 9] = ["type", "command", "args", "env", "cwd", "url", "headers", "tools", "timeout"];
+        // One that is found may have no servers.
+        if file.is_found && root.object("").is_ok_and(|root| root.members.is_empty()) {
+            return Ok(Content::default());
+        }
         let members = entry::servers(root, "mcpServers", &["servers"])?;
         let dialect = expand::Shell { environment: file.environment, prefix: "" };
         let read = |member: &Member| {
@@ -210,6 +227,10 @@ impl Source for Copilot {
 }
 
 impl Source for OpenCode {
+    fn layers(&self) -> Option<usize> {
+        Some(usize::MAX)
+    }
+
     fn client(&self) -> Client {
         Client::OpenCode
     }
@@ -327,7 +348,7 @@ fn folder(entry: &mut Entry<'_>, object: &Object) -> Result<Option<PathBuf>, Str
 
 fn remote(entry: &mut Entry<'_>, object: &Object, key: &str) -> Result<RemoteServer, String> {
     let url = entry.required(object, key, Field::Url)?;
-    Ok(RemoteServer { url, headers: entry.map(object, "headers", Field::Header)?, helper: None })
+    Ok(RemoteServer { url, headers: entry.map(object, "headers", Field::Header)?, helper: None, falls_back: false })
 }
 
 /// The names in these keys; a key that holds no names is the client's to complain about.

@@ -20,8 +20,9 @@ const KEPT_END: usize = 30;
 pub(super) fn offers(rules: &Rules, names: &[&ServerName], tables: &[Listed<'_>]) -> Vec<Offer> {
     // Which servers list what becomes a full name.
     let mut owners: BTreeMap<String, BTreeSet<&str>> = BTreeMap::new();
-    for listed in tables {
-        for tool in &listed.table.tools {
+    for listed in tables.iter().filter(|listed| whole_list_reason(rules, listed, &[]).is_none()) {
+        let offered = |tool: &&Tool| reason(rules, listed, tool, &full(rules, listed, tool)).is_none();
+        for tool in listed.table.tools.iter().filter(offered) {
             owners.entry(full(rules, listed, tool)).or_default().insert(listed.server.as_str());
         }
     }
@@ -68,8 +69,12 @@ fn full(rules: &Rules, listed: &Listed<'_>, tool: &Tool) -> String {
 fn offer(rules: &Rules, listed: &Listed<'_>, unknown: &[&str], owners: &BTreeMap<String, BTreeSet<&str>>) -> Offer {
     let is_known = rules.versions.is_none_or(|versions| versions.contains(&listed.version));
     let refused_version = (listed.era == Era::Legacy && !is_known).then(|| listed.version.to_owned());
-    if let Some((reason, help)) = whole_list_reason(rules, listed, unknown) {
-        let drop_all = |tool: &Tool| Unusable { tool: tool.name.clone(), reason: reason.clone(), help };
+    let refused = refused_version.as_ref().map(|version| {
+        (format!("the server answers with protocol version {version:?}, which the client turns down"), UPDATE)
+    });
+    if let Some((reason, help)) = refused.or_else(|| whole_list_reason(rules, listed, unknown)) {
+        let drop_all =
+            |tool: &Tool| Unusable { tool: tool.name.clone(), reason: reason.clone(), help, is_meant: false };
         let unusable = listed.table.tools.iter().map(drop_all).collect();
         return Offer { unusable, refused_version, ..Offer::default() };
     }
@@ -79,22 +84,19 @@ fn offer(rules: &Rules, listed: &Listed<'_>, unknown: &[&str], owners: &BTreeMap
     for tool in &listed.table.tools {
         let full = full(rules, listed, tool);
         if let Some((reason, help)) = reason(rules, listed, tool, &full) {
-            offer.unusable.push(Unusable { tool: tool.name.clone(), reason, help });
+            let is_meant = help == ENTRY;
+            offer.unusable.push(Unusable { tool: tool.name.clone(), reason, help, is_meant });
             continue;
         }
         let first = *taken.entry(full.clone()).or_insert(&tool.name);
         if let Some((reason, help)) = collision(rules, tool, &full, first, owners.get(&full)) {
-            offer.unusable.push(Unusable { tool: tool.name.clone(), reason, help });
+            offer.unusable.push(Unusable { tool: tool.name.clone(), reason, help, is_meant: false });
         }
         // One of those that collide has the name.
         offer.offered.push(shortened(rules, full));
     }
     offer.offered.sort_unstable();
     offer.offered.dedup();
-    if refused_version.is_some() {
-        offer.offered.clear();
-    }
-    offer.refused_version = refused_version;
     offer
 }
 
@@ -103,6 +105,8 @@ type Reason = (String, &'static str);
 
 /// What to do about a server's own fault.
 const MAKERS: &str = "report it to the server's makers, or use a version without this fault";
+/// What to do about a version that the client does not speak.
+const UPDATE: &str = "update the server, or the client";
 /// What to do about servers whose names become one.
 const RENAME: &str = "rename one of them in the configuration";
 /// What to do about what the entry leaves out.
@@ -390,7 +394,7 @@ mod tests {
         let listed = |era| Listed { era, version: "2026-07-28", ..listed(&server, &table) };
         let offer = offers(Client::Claude, &[&server], &[listed(Era::Legacy)]).remove(0);
         assert_eq!(offer.refused_version.as_deref(), Some("2026-07-28"));
-        assert!(offer.offered.is_empty() && offer.unusable.is_empty());
+        assert_eq!((offer.offered.len(), offer.unusable.len()), (0, 1));
         assert_eq!(offers(Client::Claude, &[&server], &[listed(Era::Modern)])[0].offered, ["mcp__s__a"]);
     }
 

@@ -9,7 +9,7 @@ pub(super) const RULES: Rules = Rules {
     pages: Some(Bound::Reads(1)),
     most_tools: None,
     schema: Schema::Strict,
-    needs_capability: false,
+    needs_capability: true,
     versions: Some(&["2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05", "2024-10-07"]),
     handshake: Handshake::Strict,
     unreadable: &[Deviation::Batch(Carrier::Stream), Deviation::ByteOrderMark(Carrier::Stream)],

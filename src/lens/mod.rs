@@ -40,6 +40,8 @@ pub(crate) struct Unusable {
     pub(crate) reason: String,
     /// What to do next.
     pub(crate) help: &'static str,
+    /// Whether the configuration itself leaves it out.
+    pub(crate) is_meant: bool,
 }
 
 /// A table as the lens wants it.

@@ -144,17 +144,31 @@ pub(super) fn open(url: &Url, network: &Network, deadline: Deadline) -> Result<C
     let mut connection = match proxy_for(url) {
         None => Connection::Plain(reach(host, port, deadline)?),
         Some(proxy) => {
-            let name = proxy.0.uri().host().unwrap_or_default();
-            let reached = Connection::Plain(reach(name, proxy.port(), deadline)?);
-            let mut reached = if proxy.is_secure() { secured(reached, name, network, deadline)? } else { reached };
-            tunnel(&mut reached, &proxy, &format!("{host}:{port}"), deadline)?;
-            reached
+            let target = format!("{host}:{port}");
+            tunnelled(&proxy, &target, network, deadline).map_err(|failure| match failure.http_status {
+                // The proxy's own answer names it.
+                Some(_) => failure,
+                None => http_failure::through(&proxy.shown(), failure),
+            })?
         }
     };
     if url.scheme() == "wss" {
         connection = secured(connection, host, network, deadline)?;
     }
     Ok(connection)
+}
+
+fn tunnelled(proxy: &Proxy, target: &str, network: &Network, deadline: Deadline) -> Result<Connection, ProbeFailure> {
+    let scheme = proxy.0.uri().scheme_str().unwrap_or("http");
+    if !matches!(scheme, "http" | "https") {
+        let message = format!("a proxy of the kind {scheme:?} is not supported");
+        return Err(ProbeFailure::new(FailureClass::Unsupported, Step::Connect, message));
+    }
+    let name = proxy.0.uri().host().unwrap_or_default();
+    let reached = Connection::Plain(reach(name, proxy.port(), deadline)?);
+    let mut reached = if proxy.is_secure() { secured(reached, name, network, deadline)? } else { reached };
+    tunnel(&mut reached, proxy, target, deadline)?;
+    Ok(reached)
 }
 
 fn reach(host: &str, port: u16, deadline: Deadline) -> Result<Timed, ProbeFailure> {

@@ -61,9 +61,15 @@ impl<'a> HttpChannel<'a> {
         Ok(Self { remote, session: None, version: None, forgotten: Forgotten::Never, next_id: 1, trace })
     }
 
-    /// Ends the session, if there is one.
+    /// Ends the session, if there is one. Servers of 2025-03-26 are left alone: Python's mcp 1.9.4 answers nobody any more after a DELETE
+    /// (`docs/servers.md`).
     pub(super) fn close(self) {
-        if self.session.is_some() {
+        let is_newer = self
+            .version
+            .as_ref()
+            .and_then(|version| version.to_str().ok())
+            .is_some_and(|version| version > "2025-03-26");
+        if self.session.is_some() && is_newer {
             self.remote.delete(&self.extra(Step::ToolsList, Era::Legacy));
         }
     }

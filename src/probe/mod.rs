@@ -86,12 +86,16 @@ fn helped(
 ) -> Observation {
     let Some(helper) = &server.helper else { return probe(server) };
     let made = helper::help(server, helper, deadline, interrupt);
+    if interrupt.is_raised() {
+        return Observation::failed(interrupted(Step::Connect), Duration::ZERO);
+    }
     let mut observation = probe(&made.server);
     observation.secrets = made.secrets;
     // A missing credential is the likely cause of what came of it.
-    if let (Outcome::Failed(failure), Some(problem)) = (&mut observation.outcome, made.problem) {
+    if let (Outcome::Failed(failure), Some(problem)) = (&mut observation.outcome, &made.problem) {
         failure.message = format!("{problem}; then {}", failure.message);
     }
+    observation.helper_problem = made.problem;
     observation
 }
 
@@ -126,6 +130,7 @@ fn probe_stdio(
         left_running: ended.left_running,
         stderr: ended.stderr,
         stderr_cut: ended.stderr_cut,
+        helper_problem: None,
         secrets: Vec::new(),
         transcript: traced.lines,
     }
@@ -141,7 +146,12 @@ fn probe_http(server: &RemoteServer, limits: &Limits, deadline: Deadline, mut tr
     let listed = session.list(&mut channel, limits.protocol);
     let elapsed = began.elapsed();
     channel.close();
-    let listed = listed.map_err(|failure| advise_on_transport(failure, server, &limits.network, deadline));
+    let listed = match listed {
+        Err(failure) if server.falls_back && is_of_older_transport(&failure, server, &limits.network, deadline) => {
+            return probe_sse(server, &limits.network, deadline, trace);
+        }
+        listed => listed.map_err(|failure| advise_on_transport(failure, server, &limits.network, deadline)),
+    };
     remotely_observed(listed, elapsed, session, trace)
 }
 
@@ -194,12 +204,17 @@ fn advise_on_transport(
     network: &Network,
     deadline: Deadline,
 ) -> ProbeFailure {
-    let is_candidate = failure.step == Step::Initialize && matches!(failure.http_status, Some(400 | 404 | 405));
-    if is_candidate && SseChannel::open(server, network, deadline.within(GLANCE), &mut Trace::default()).is_ok() {
+    if is_of_older_transport(&failure, server, network, deadline) {
         return failure
             .with_help("this address speaks the older HTTP+SSE transport: set \"type\": \"sse\" in its entry");
     }
     failure
+}
+
+/// Whether an address that knows no POST opens the event stream of the older transport.
+fn is_of_older_transport(failure: &ProbeFailure, server: &RemoteServer, network: &Network, deadline: Deadline) -> bool {
+    let is_candidate = failure.step == Step::Initialize && matches!(failure.http_status, Some(400 | 404 | 405));
+    is_candidate && SseChannel::open(server, network, deadline.within(GLANCE), &mut Trace::default()).is_ok()
 }
 
 /// A command that was still downloading needs more time, or to be installed before.

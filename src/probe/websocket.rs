@@ -6,6 +6,7 @@ use reqwest::Url;
 use reqwest::header::{HeaderValue, SEC_WEBSOCKET_PROTOCOL};
 use serde_json::Value;
 use tungstenite::client::IntoClientRequest as _;
+use tungstenite::error::ProtocolError;
 use tungstenite::handshake::HandshakeError;
 use tungstenite::protocol::WebSocketConfig;
 use tungstenite::{Error, Message, WebSocket};
@@ -103,6 +104,12 @@ fn failure(step: Step, deadline: &Deadline, error: Error) -> ProbeFailure {
         Error::Capacity(_) => http_failure::too_long(step),
         Error::ConnectionClosed | Error::AlreadyClosed => {
             http_failure::no_reply(step, "the server closed the WebSocket")
+        }
+        // The client gives up as well (tried on Claude Code 2.1.332, scenario `ws-without-subprotocol`).
+        Error::Protocol(ProtocolError::SecWebSocketSubProtocolError(_)) => {
+            let message = "the server does not grant the subprotocol \"mcp\", and the client then gives up";
+            ProbeFailure::new(FailureClass::Protocol, step, message)
+                .with_help("have the server answer with Sec-WebSocket-Protocol: mcp")
         }
         error => ProbeFailure::new(FailureClass::Protocol, step, "what listens there does not speak WebSocket")
             .saying(error.to_string()),

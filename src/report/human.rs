@@ -130,7 +130,7 @@ fn finding(out: &mut dyn Write, finding: &Finding) -> io::Result<()> {
         writeln!(out, "  {}", escape(note))?;
     }
     if !finding.excerpt.is_empty() {
-        writeln!(out, "  its last lines on stderr:")?;
+        writeln!(out, "  from its stderr:")?;
     }
     for line in &finding.excerpt {
         writeln!(out, "  {QUIET}| {}{QUIET:#}", escape(line))?;

@@ -1,4 +1,4 @@
-//! JUnit XML: a test case a server, and one for what belongs to no server.
+//! `JUnit` XML: a test case a server, and one for what belongs to no server.
 
 use std::io::{self, Write};
 
@@ -78,8 +78,9 @@ fn paragraph(finding: &Finding) -> String {
     let lines: Vec<String> = texts(finding).iter().map(|text| escape(text)).collect();
     let place = finding.location.as_ref().map(|place| format!("\n  at {}", escape(&place.to_string())));
     let head = format!("{}[{}] {}", finding.severity.as_str(), finding.code, lines[0]);
-    let rest: String = lines[1..].iter().map(|line| format!("\n  {line}")).collect();
-    format!("{head}{}{rest}", place.unwrap_or_default())
+    let rest = lines[1..].iter().map(|line| format!("  {line}"));
+    let first = format!("{head}{}", place.unwrap_or_default());
+    std::iter::once(first).chain(rest).collect::<Vec<_>>().join("\n")
 }
 
 /// Why no gate was performed: an error is no failure of a server.

@@ -19,10 +19,12 @@ pub(super) fn verdict(out: &mut dyn Write, verdict: &Verdict) -> io::Result<()> 
     let tools = count(summary.tools_verified, "tool");
     let of = count(summary.tools_expected, "locked tool");
     match (verdict.passes(), verdict.is_static) {
-        (true, false) => writeln!(out, "### ✅ MCP preflight OK: {tools} verified in {}", duration(verdict.elapsed))?,
+        (true, false) => {
+            writeln!(out, "### ✅ MCP preflight OK: {tools} verified in {}", duration(verdict.elapsed))?;
+        }
         (true, true) => writeln!(out, "### ✅ MCP preflight OK, without a probe")?,
         (false, true) => {
-            writeln!(out, "### ❌ MCP preflight failed, without a probe: {}", count(summary.errors, "error"))?
+            writeln!(out, "### ❌ MCP preflight failed, without a probe: {}", count(summary.errors, "error"))?;
         }
         (false, false) => {
             let verified = summary.tools_verified;

@@ -109,7 +109,7 @@ fn fingerprint(finding: &Finding, server: &str) -> String {
     }
     let digest = digest.finalize();
     let mut text = String::with_capacity(40);
-    for byte in digest.iter() {
+    for byte in &digest {
         use std::fmt::Write as _;
         // Writing to a String cannot fail.
         let _ = write!(text, "{byte:02x}");

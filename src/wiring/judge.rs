@@ -127,7 +127,7 @@ fn matches(text: &str, kind: Kind, servers: &[KnownServer]) -> Match {
     }
     let name = bare(text);
     let Some(rest) = name.strip_prefix("mcp__") else { return Match::NotOurs };
-    if ELSEWHERE.iter().any(|start| rest.starts_with(start)) {
+    if ELSEWHERE.iter().any(|start| rest.starts_with(start)) && server_of(servers, rest).is_none() {
         return Match::Alive;
     }
     if rest.starts_with('*') || rest.is_empty() {
@@ -195,7 +195,15 @@ fn matches_pattern(text: &str, servers: &[KnownServer]) -> Match {
         return Match::Alive;
     }
     // Of a server that offers an unknown list, the beginning alone may match.
-    let is_open = |server: &KnownServer| server.offered.is_none() && text.contains(&format!("mcp__{}", server.prefix));
+    let literal: String = text
+        .split_once("mcp__")
+        .map_or("", |(_, rest)| rest)
+        .chars()
+        .take_while(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '-'))
+        .collect();
+    let is_open = |server: &KnownServer| {
+        server.offered.is_none() && (server.prefix.starts_with(&literal) || literal.starts_with(&server.prefix))
+    };
     if servers.iter().any(is_open) {
         return Match::Alive;
     }

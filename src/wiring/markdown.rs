@@ -5,6 +5,8 @@ use std::path::{Path, PathBuf};
 
 use super::{Kind, Rule};
 use crate::environment::Environment;
+use crate::files;
+use crate::naming;
 use crate::server::Location;
 
 /// Folders below `.claude`, and the key that lists tools there.
@@ -15,17 +17,22 @@ const FOLDERS: [(&str, &str, Kind); 3] = [
 ];
 /// Folders deeper than this hold nothing of the client's.
 const DEEPEST: usize = 6;
-/// A longer file has no head that is worth reading.
-const LONGEST: u64 = 1024 * 1024;
 
 /// Every listed tool.
 pub(super) fn rules(environment: &Environment) -> Vec<Rule> {
     let mut rules = Vec::new();
     for (folder, key, kind) in FOLDERS {
         for path in files(&environment.folder.join(".claude").join(folder), DEEPEST) {
-            let Ok(text) = std::fs::read_to_string(&path) else { continue };
+            let Ok(text) = files::read_text(&path) else { continue };
             let shown = path.strip_prefix(&environment.folder).unwrap_or(&path).display().to_string();
-            rules.extend(of_head(&text, key, kind, &shown));
+            let own = own_servers(&text);
+            let names_own = |rule: &Rule| {
+                let rest = rule.text.strip_prefix("mcp__");
+                rest.is_some_and(|rest| {
+                    own.iter().any(|server| rest == server || rest.starts_with(&format!("{server}__")))
+                })
+            };
+            rules.extend(of_head(&text, key, kind, &shown).into_iter().filter(|rule| !names_own(rule)));
         }
     }
     rules
@@ -39,7 +46,7 @@ fn files(folder: &Path, depth: usize) -> Vec<PathBuf> {
         let (path, Ok(metadata)) = (entry.path(), entry.metadata()) else { continue };
         if metadata.is_dir() && depth > 0 {
             found.extend(files(&path, depth - 1));
-        } else if metadata.len() <= LONGEST && path.extension().is_some_and(|extension| extension == "md") {
+        } else if path.extension().is_some_and(|extension| extension == "md") {
             found.push(path);
         }
     }
@@ -75,6 +82,16 @@ fn of_head(text: &str, key: &str, kind: Kind, shown: &str) -> Vec<Rule> {
         }
     }
     rules
+}
+
+/// Servers that an agent brings along (`mcpServers` in its head), as full names have them.
+fn own_servers(text: &str) -> Vec<String> {
+    let head = text.trim_start_matches('\u{feff}').lines().skip(1).take_while(|line| line.trim_end() != "---");
+    let block = head.skip_while(|line| !line.starts_with("mcpServers:")).skip(1);
+    let block = block.take_while(|line| line.starts_with([' ', '\t', '-']) || line.trim().is_empty());
+    let names =
+        block.map(|line| line.trim().trim_start_matches('-').trim().trim_end_matches(':').trim_matches(['"', '\'']));
+    names.filter(|name| !name.is_empty()).map(naming::of_server).collect()
 }
 
 /// The items of a list, each with its byte offset: `Read, Bash(git add:*) mcp__a__b`, `["Read", "Write"]`, `- Read`. What stands in

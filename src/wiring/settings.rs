@@ -3,6 +3,7 @@
 use super::{Kind, Rule};
 use crate::document::{Document, Node, Object, Syntax};
 use crate::environment::Environment;
+use crate::files;
 
 /// Settings that belong to the project.
 const FILES: [&str; 2] = [".claude/settings.json", ".claude/settings.local.json"];
@@ -11,7 +12,7 @@ const FILES: [&str; 2] = [".claude/settings.json", ".claude/settings.local.json"
 pub(super) fn rules(environment: &Environment) -> Vec<Rule> {
     let mut rules = Vec::new();
     for name in FILES {
-        let Ok(bytes) = std::fs::read(environment.folder.join(name)) else { continue };
+        let Ok(bytes) = files::read(&environment.folder.join(name)) else { continue };
         let Ok(root) = Document::new(name, &bytes).parse(Syntax::Json) else { continue };
         let Ok(root) = root.object("") else { continue };
         if let Some(permissions) = root.get("permissions").and_then(|node| node.object("").ok()) {

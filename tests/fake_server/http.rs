@@ -77,7 +77,8 @@ impl Server {
             let Request { method, path, headers, body } = &request;
             crate::log(&json!({ "http": { "method": method, "path": path, "headers": headers, "body": body } }));
             if let Some(key) = headers.get("sec-websocket-key").filter(|_| !self.engine.has_rule("http:GET")) {
-                let protocol = headers.get("sec-websocket-protocol");
+                let is_repeated = !self.engine.http().without_subprotocol;
+                let protocol = headers.get("sec-websocket-protocol").filter(|_| is_repeated);
                 return websocket::serve(&mut self.engine, stream.try_clone()?, key, protocol).map(drop);
             }
             let mut answer =

@@ -33,6 +33,8 @@ pub(crate) struct Http {
     pub(crate) session: bool,
     /// A POST without the headers of the specification gets 400.
     pub(crate) check_headers: bool,
+    /// A WebSocket is granted without the subprotocol that was asked for.
+    pub(crate) without_subprotocol: bool,
     /// HTTP+SSE of 2024-11-05: GET opens the stream of all answers, which names this address to post to first.
     pub(crate) endpoint: Option<String>,
 }

@@ -4,12 +4,13 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 /// What each room may use of the others. Whoever is not listed here may use nothing.
-const MAY_USE: [(&str, &[&str]); 25] = [
+const MAY_USE: [(&str, &[&str]); 26] = [
     ("server", &[]),
     ("text", &[]),
     ("exit", &[]),
     ("values", &[]),
     ("environment", &[]),
+    ("files", &[]),
     ("interrupt", &[]),
     ("naming", &[]),
     ("network", &["environment"]),
@@ -20,11 +21,11 @@ const MAY_USE: [(&str, &[&str]); 25] = [
     ("error", &["exit", "server", "text"]),
     ("cli", &["values"]),
     ("settings", &["cli", "environment", "error", "finding", "network", "values"]),
-    ("config", &["document", "environment", "error", "finding", "naming", "server", "values"]),
+    ("config", &["document", "environment", "error", "files", "finding", "naming", "server", "values"]),
     ("probe", &["deviation", "error", "interrupt", "network", "observed", "server", "text", "values"]),
     ("progress", &["observed", "probe", "server", "text"]),
     ("redact", &["environment", "observed", "server", "text"]),
-    ("wiring", &["document", "environment", "finding", "naming", "server"]),
+    ("wiring", &["document", "environment", "files", "finding", "naming", "server"]),
     ("lens", &["deviation", "naming", "observed", "server", "text", "values"]),
     ("lock", &["document", "error", "server", "text"]),
     ("compare", &["deviation", "finding", "lens", "observed", "server", "text", "values"]),

@@ -231,7 +231,7 @@ fn a_project_of_codex_is_read_where_it_is_trusted() {
     project.write("home/config.toml", "");
     let check = ["--client", "codex", "-l", "mcp-tools.lock.json", "--format", "json"];
     let run = project.run(&check).expect(78);
-    assert_eq!(codes(&run), ["server-disabled"]);
+    assert_eq!(codes(&run), ["server-absent", "config-ignored"]);
     project.write("home/config.toml", format!("[projects.{}]\ntrust_level = \"trusted\"\n", json!(folder)));
     project.run(&check).expect(0);
 }

@@ -118,6 +118,7 @@ mod websocket {
         closed = "ws-closed" "60" -> 78;
         declined = "ws-declined" "60" -> 78;
         no_websocket = "ws-no-websocket" "60" -> 78;
+        without_subprotocol = "ws-without-subprotocol" "60" -> 78;
         huge = "ws-huge" "60" -> 78;
     }
 }

@@ -19,5 +19,6 @@ mod network;
 mod origin;
 mod relay;
 mod report;
+mod reviewed;
 mod stdio;
 mod wiring;

@@ -112,6 +112,8 @@ pub(crate) enum Manner {
     Refusing(u16),
     /// It never answers.
     Silent,
+    /// It answers everything with what it got.
+    Echo,
 }
 
 impl Proxy {
@@ -154,6 +156,10 @@ fn serve(mut stream: TcpStream, manner: &Manner, seen: &Mutex<Vec<String>>) -> i
         }
         Manner::Open(port) | Manner::Closed(port, _) => *port,
         Manner::Silent => return Ok(()),
+        Manner::Echo => {
+            let length = head.len();
+            return write!(stream, "HTTP/1.1 502 No\r\nContent-Length: {length}\r\nConnection: close\r\n\r\n{head}");
+        }
     };
     let mut target = TcpStream::connect(("127.0.0.1", port))?;
     if head.starts_with("CONNECT ") {

@@ -67,11 +67,11 @@ scenarios! { "stdio-", play;
     modern_asks_again = "modern-asks-again" "60" -> 0;
     modern_unknown_result = "modern-unknown-result" "60" -> 78;
     version_negotiated_by_error = "version-negotiated-by-error" "60" -> 78;
-    version_2026 = "version-2026" "60" -> 0;
+    version_2026 = "version-2026" "60" -> 78;
     killed_by_kill = "killed-by-kill" "60" -> 78;
     ignore_term = "ignore-term" "60" -> 0;
     closes_stderr = "closes-stderr" "60" -> 0;
-    unsupported_version = "unsupported-version" "60" -> 0;
+    unsupported_version = "unsupported-version" "60" -> 78;
 }
 
 /// A process that left its group is ended and named; on other systems than Linux it cannot be seen.

@@ -1,0 +1,53 @@
+//! Reading files that somebody else has written: regular ones, of a size that such a file has. A pipe would be waited for without an end, and a
+//! device has none; both can come with a checkout, behind a link.
+
+use std::fs::OpenOptions;
+use std::io::{self, Read as _};
+use std::os::unix::fs::OpenOptionsExt as _;
+use std::path::Path;
+
+/// A larger file is not read: Claude Code has the same bound for its configuration (`clients.md` 1.2).
+const LARGEST: u64 = 2_097_152;
+
+/// The bytes of a file.
+///
+/// # Errors
+/// When it is not there, no regular file, or too large.
+pub(crate) fn read(path: &Path) -> io::Result<Vec<u8>> {
+    let mut options = OpenOptions::new();
+    let nonblocking = i32::try_from(rustix::fs::OFlags::NONBLOCK.bits()).unwrap_or_default();
+    let file = options.read(true).custom_flags(nonblocking).open(path)?;
+    let metadata = file.metadata()?;
+    if !metadata.is_file() {
+        return Err(io::Error::other("it is no regular file, and the client would skip it"));
+    }
+    if metadata.len() > LARGEST {
+        return Err(io::Error::other("it is larger than 2 MiB, and the client would skip it"));
+    }
+    let mut bytes = Vec::new();
+    file.take(LARGEST).read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
+
+/// The same as text, bytes that are no UTF-8 replaced.
+///
+/// # Errors
+/// See [`read`].
+pub(crate) fn read_text(path: &Path) -> io::Result<String> {
+    read(path).map(|bytes| String::from_utf8_lossy(&bytes).into_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::read;
+
+    #[test]
+    fn only_files_are_read() {
+        assert!(read(Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/Cargo.toml"))).is_ok());
+        for path in ["/dev/zero", "/dev/null", "/", "/nowhere"] {
+            assert!(read(Path::new(path)).is_err(), "{path}");
+        }
+    }
+}

@@ -1,0 +1,263 @@
+//! What a review with fresh eyes found: each test is for the kind of fault, not for the single case.
+
+use std::time::{Duration, Instant};
+
+use serde_json::json;
+
+use crate::harness::{HttpServer, Project, Run, fake_server, scenario, stdio};
+use crate::relay::{Manner, Proxy};
+
+fn codes(run: &Run) -> Vec<String> {
+    let report = run.json();
+    let findings = report["findings"].as_array().expect("findings");
+    findings.iter().map(|finding| finding["code"].as_str().expect("a code").to_owned()).collect()
+}
+
+/// A table of Codex's configuration for a scenario.
+fn table(name: &str, scenario_name: &str, more: &str) -> String {
+    let (command, path) = (json!(fake_server()), json!(scenario(scenario_name)));
+    format!("[mcp_servers.{name}]\ncommand = {command}\nargs = [\"stdio\", {path}]\n{more}\n")
+}
+
+#[test]
+fn a_lock_is_never_written_from_a_failed_probe_whatever_may_be_missing() {
+    let project = Project::new();
+    project.write("config.toml", table("good", "healthy", "") + &table("flaky", "exit-at-start", ""));
+    let lock = r#"{"flaky": ["x"], "good": ["alpha"]}"#;
+    project.write("mcp-tools.lock.json", lock);
+    project.run(&["-c", "config.toml", "--update-lock"]).expect(78);
+    assert_eq!(project.read("mcp-tools.lock.json"), lock);
+}
+
+#[test]
+fn a_locked_server_that_was_not_verified_cannot_be_allowed_away() {
+    let project = Project::with(&[("s", json!({ "url": "http://127.0.0.1:9/mcp" }))]).locked(&["alpha"]);
+    for option in ["--allow", "--warn"] {
+        project.run(&[option, "entry-invalid"]).expect(78);
+    }
+    for option in ["--allow", "--warn", "--deny"] {
+        project.run(&["--update-lock", option, "entry-invalid"]).expect(64);
+    }
+    project.run(&["--update-lock", "--strict"]).expect(64);
+    project.run(&["--allow", "rule-dead", "--deny", "rule-dead"]).expect(64);
+}
+
+#[test]
+fn a_list_without_the_headers_of_a_helper_is_said_and_not_locked() {
+    let server = HttpServer::start("healthy");
+    let url = format!("http://127.0.0.1:{}/mcp", server.port);
+    let project = Project::with(&[("s", json!({ "type": "http", "url": url, "headersHelper": "exit 3" }))]);
+    project.write("agent.json", project.read(".mcp.json"));
+    project.write("mcp-tools.lock.json", r#"{"s": ["alpha", "delta"]}"#);
+    let run = project.run(&["-c", "agent.json", "-l", "mcp-tools.lock.json"]).expect(78);
+    assert!(run.stdout.contains("headersHelper: it exited with status 3: that is the likely cause"), "{run}");
+    project.run(&["-c", "agent.json", "-l", "new.json", "--update-lock"]).expect(78);
+    assert!(!project.path("new.json").exists());
+    // Nor is one that the client does not run.
+    project.run(&["-l", "new.json", "--update-lock"]).expect(78);
+}
+
+#[test]
+fn switching_servers_off_makes_no_lock_of_nothing() {
+    let project = Project::of("healthy");
+    project.write(".claude/settings.json", r#"{"disabledMcpjsonServers": ["s"]}"#);
+    project.run(&["--update-lock"]).expect(78);
+    let two = Project::with(&[("s", stdio("healthy")), ("t", stdio("healthy"))]);
+    two.write(".claude/settings.json", r#"{"disabledMcpjsonServers": ["s"]}"#);
+    two.write("mcp-tools.lock.json", r#"{"s": ["alpha"]}"#);
+    let run = two.run(&["--update-lock"]).expect(0);
+    assert!(run.stdout.contains("warning[server-disabled] s"), "{run}");
+}
+
+#[test]
+fn what_an_entry_leaves_out_is_neither_locked_nor_asked_for() {
+    let project = Project::new();
+    project.write("config.toml", table("s", "healthy", "required = true\ndisabled_tools = [\"beta\"]"));
+    project.run(&["-c", "config.toml", "--update-lock"]).expect(0);
+    assert!(!project.read("mcp-tools.lock.json").contains("beta"));
+    let run = project.run(&["-c", "config.toml", "--strict", "--format", "json"]).expect(0);
+    assert_eq!(codes(&run), [""; 0]);
+}
+
+#[test]
+fn an_untrusted_file_neither_hides_nor_breaks_the_persons_own() {
+    let project = Project::new().env("CODEX_HOME", "");
+    let home = project.path("home").display().to_string();
+    let project = project.env("CODEX_HOME", &home);
+    project.write("home/config.toml", table("s", "healthy", "required = true"));
+    project.write("mcp-tools.lock.json", r#"{"s": ["alpha", "beta", "gamma"]}"#);
+    let check = ["--client", "codex", "-l", "mcp-tools.lock.json", "--format", "json"];
+    for text in ["[mcp_servers.s]\ncommand = \"/nowhere\"\n", "[mcp_servers.s\n"] {
+        project.write(".codex/config.toml", text);
+        assert_eq!(codes(&project.run(&check).expect(0)), ["config-ignored"]);
+    }
+    // Where it is trusted, it is a layer over the other.
+    let folder = project.path("").canonicalize().expect("a folder").display().to_string();
+    let trust = format!("[projects.{}]\ntrust_level = \"trusted\"\n", json!(folder));
+    project.write("home/config.toml", trust + &table("s", "healthy", "required = true"));
+    project.write(".codex/config.toml", "[mcp_servers.s]\ndisabled_tools = [\"beta\"]\n");
+    assert_eq!(codes(&project.run(&check).expect(78)), ["tools-unusable"]);
+}
+
+#[test]
+fn settings_of_gemini_are_laid_over_each_other() {
+    let project = Project::new();
+    project.write("home/.gemini/settings.json", json!({ "mcpServers": { "s": stdio("healthy") } }).to_string());
+    project.write(".gemini/settings.json", r#"{"mcp": {"excluded": ["s"]}}"#);
+    project.write("mcp-tools.lock.json", r#"{"s": ["alpha"]}"#);
+    let home = project.path("home").display().to_string();
+    let project = project.env("HOME", &home);
+    let run = project.run(&["--client", "gemini", "-l", "mcp-tools.lock.json", "--format", "json"]).expect(78);
+    assert_eq!(codes(&run), ["server-disabled"]);
+    project.write(".gemini/settings.json", b"\xef\xbb\xbf{}");
+    let run = project.run(&["--client", "gemini", "-l", "mcp-tools.lock.json"]).expect(78);
+    assert!(run.stderr.contains("byte order mark"), "{run}");
+}
+
+#[test]
+fn a_client_of_one_era_loses_servers_of_the_other() {
+    for client in ["codex", "gemini"] {
+        let project = Project::new();
+        project.write("config.toml", table("s", "modern-only", "required = true"));
+        project.write("settings.json", json!({ "mcpServers": { "s": stdio("modern-only") } }).to_string());
+        project.write("mcp-tools.lock.json", r#"{"s": ["alpha"]}"#);
+        let file = if client == "codex" { "config.toml" } else { "settings.json" };
+        let run = project.run(&["--client", client, "-c", file]).expect(78);
+        assert!(run.stdout.contains("-32022"), "{run}");
+    }
+}
+
+#[test]
+fn a_server_of_this_folder_stands_before_the_projects() {
+    let project = Project::of("healthy").locked(&["alpha", "beta", "gamma"]);
+    let folder = project.path("").canonicalize().expect("a folder").display().to_string();
+    let local = json!({ "projects": { folder: { "mcpServers": { "s": stdio("exit-at-start") } } }, "mcpServers": { "mine": {} } });
+    project.write(".claude.json", local.to_string());
+    let run = project.run(&[]).expect(78);
+    assert!(run.stdout.contains("error[probe-failed] s"), "{run}");
+    // A server of every folder is known by name: nothing is said of its tools.
+    project.write(".claude.json", json!({ "mcpServers": { "mine": {} } }).to_string());
+    let run = project.run(&["--needs-from-rules", "--allowed-tools", "mcp__mine__tool mcp__s__alpha"]).expect(0);
+    assert!(!run.stdout.contains("rule-dead"), "{run}");
+}
+
+#[test]
+fn a_configured_server_is_looked_at_whatever_its_name_begins_with() {
+    let project = Project::with(&[("plugin_report", stdio("healthy"))]);
+    project.write("mcp-tools.lock.json", "{}");
+    project.run(&["--needs-from-rules", "--allowed-tools", "mcp__plugin_report__gone"]).expect(78);
+    project.run(&["--needs-from-rules", "--allowed-tools", "mcp__plugin_other__tool"]).expect(0);
+}
+
+#[test]
+fn credentials_in_addresses_are_masked_in_every_form() {
+    // A server, or a proxy, that sends back what it got.
+    let server = HttpServer::start("http-echo-authorization");
+    let url = format!("http://bob:${{PW}}@127.0.0.1:{}/mcp", server.port);
+    let project = Project::with(&[("s", json!({ "type": "http", "url": url }))]).locked(&["alpha"]);
+    let project = project.env("PW", "hunter222x");
+    for options in [&["-vv"][..], &["--format", "json"][..]] {
+        let run = project.run(options).expect(78);
+        // bob:hunter222x
+        assert!(!run.stdout.contains("Ym9iOmh1bnRlcjIyMng") && !run.stdout.contains("hunter"), "{run}");
+    }
+    let proxy = Proxy::start(Manner::Echo);
+    for user in ["me:passphrase-1", "me:p%40ssphrase", "ghp_tokenlikevalue"] {
+        let project =
+            Project::with(&[("s", json!({ "type": "http", "url": "http://server.test/mcp" }))]).locked(&["alpha"]);
+        let run =
+            project.env("HTTP_PROXY", &format!("http://{user}@127.0.0.1:{}", proxy.port)).run(&["-vv"]).expect(78);
+        assert!(run.stdout.contains("Basic ***"), "{run}");
+    }
+}
+
+#[test]
+fn nothing_that_comes_with_a_checkout_is_waited_for() {
+    let pipe = |project: &Project, name: &str| {
+        project.write(name, "");
+        std::fs::remove_file(project.path(name)).expect("removed");
+        std::os::unix::fs::symlink("/dev/zero", project.path(name)).expect("a link");
+    };
+    let project = Project::of("healthy").locked(&["alpha"]);
+    for name in [".claude/settings.json", ".claude/agents/a.md", ".claude/commands/c.md", "mcp.json", ".claude.json"] {
+        pipe(&project, name);
+    }
+    project.run(&["--static"]).expect(0);
+    let vscode = Project::new().locked(&["alpha"]);
+    pipe(&vscode, "p");
+    vscode.write(".vscode/mcp.json", r#"{"servers": {"s": {"command": "x", "envFile": "p"}}}"#);
+    vscode.write("opencode.json", r#"{"mcp": {"s": {"type": "local", "command": ["x", "{file:p}"]}}}"#);
+    for file in [".vscode/mcp.json", "opencode.json"] {
+        let run = vscode.run(&["-c", file, "-l", "mcp-tools.lock.json", "--static"]).expect(78);
+        assert!(run.stdout.contains("no regular file"), "{run}");
+    }
+}
+
+#[test]
+fn a_signal_ends_a_run_with_a_helper_at_once() {
+    let server = HttpServer::start("http-silent");
+    let url = format!("http://127.0.0.1:{}/mcp", server.port);
+    let project =
+        Project::with(&[("s", json!({ "type": "http", "url": url, "headersHelper": "touch started; sleep 77" }))])
+            .locked(&["a"]);
+    project.write("agent.json", project.read(".mcp.json"));
+    let mut child = project.command(&["-c", "agent.json", "-t", "60"]).spawn().expect("the binary");
+    crate::harness::eventually("the helper runs", || project.path("started").exists());
+    let pid = rustix::process::Pid::from_child(&child);
+    let began = Instant::now();
+    rustix::process::kill_process(pid, rustix::process::Signal::TERM).expect("a signal");
+    assert_eq!(child.wait().expect("an end").code(), Some(143));
+    // Far below the deadline, whatever the machine.
+    assert!(began.elapsed() < Duration::from_secs(20));
+}
+
+#[test]
+fn only_servers_that_offer_something_collide() {
+    let two = |other: serde_json::Value| {
+        let project = Project::with(&[("a b", stdio("healthy")), ("a_b", other)]);
+        project.write("mcp-tools.lock.json", r#"{"a b": ["alpha"]}"#);
+        project.run(&["--optional", "a_b"])
+    };
+    two(json!({ "url": "http://x" })).expect(0);
+    two(stdio("no-tools-capability")).expect(0);
+    two(stdio("healthy")).expect(78);
+}
+
+#[test]
+fn commands_in_advice_are_those_of_this_run() {
+    let project = Project::new();
+    project.write("my dir/m.json", json!({ "mcpServers": { "s": stdio("healthy") } }).to_string());
+    project.write("l.json", "{}");
+    let run = project.run(&["--client", "claude", "-c", "my dir/m.json", "-l", "l.json"]).expect(0);
+    let command = "`mcp-preflight --update-lock --client claude --config 'my dir/m.json' --lock l.json --server s`";
+    assert!(run.stdout.contains(command), "{run}");
+    let run = project.run(&["-c", "my dir/m.json"]).expect(78);
+    assert!(run.stderr.contains("`mcp-preflight --update-lock --config 'my dir/m.json'`"), "{run}");
+}
+
+#[test]
+fn what_is_said_of_settings_is_said_once() {
+    let project = Project::of("healthy").locked(&["alpha", "beta", "gamma"]);
+    project.write("below/.mcp.json", project.read(".mcp.json"));
+    project.write("below/.claude/settings.json", r#"{"mcpServers": {}}"#);
+    let run = project.run_in("below", &["-l", "../mcp-tools.lock.json", "--format", "json"]).expect(0);
+    assert_eq!(codes(&run), ["config-ignored"]);
+}
+
+#[test]
+fn a_reason_at_the_top_of_stderr_is_not_cut_off() {
+    let run = Project::of("usage-after-reason").locked(&["alpha"]).run(&["-t", "60"]).expect(78);
+    assert!(
+        run.stdout.contains("| Error: no access token was provided") && run.stdout.contains("|   flag 40"),
+        "{run}"
+    );
+}
+
+#[test]
+fn vs_code_falls_back_to_the_older_transport() {
+    let server = HttpServer::start("sse");
+    let project = Project::new().locked(&["alpha", "beta", "gamma"]);
+    let entry = json!({ "type": "http", "url": format!("http://127.0.0.1:{}/sse", server.port) });
+    project.write(".vscode/mcp.json", json!({ "servers": { "s": entry } }).to_string());
+    project.run(&["-c", ".vscode/mcp.json", "-l", "mcp-tools.lock.json"]).expect(0);
+}
