@@ -24,6 +24,7 @@ pub(crate) struct Script {
 }
 
 /// How answers look over HTTP.
+#[expect(clippy::struct_excessive_bools, reason = "each is a switch of a scenario")]
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub(crate) struct Http {
