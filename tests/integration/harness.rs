@@ -229,6 +229,9 @@ pub(crate) fn snapshot(name: &str, run: &Run) {
     settings.set_omit_expression(true);
     settings.add_filter(r" in (\d+ ms|\d+\.\d s)", " in [time]");
     settings.add_filter(r"\(\d+\)", "([pid])");
+    settings.add_filter(r"\d+ ms \| █+", "[time] | [bar]");
+    settings.add_filter(r#"time="[0-9.]+""#, r#"time="[time]""#);
+    settings.add_filter(r#""semanticVersion": "[0-9.]+""#, r#""semanticVersion": "[version]""#);
     settings.add_filter(r"(127\.0\.0\.1|localhost):\d+", "$1:[port]");
     settings.add_filter(r#""\S*/fake-server""#, "\"[fake-server]\"");
     settings.bind(|| insta::assert_snapshot!(name, run.to_string()));

@@ -11,6 +11,7 @@ mod architecture;
 mod cli;
 mod clients;
 mod config;
+mod formats;
 mod harness;
 mod http;
 mod hygiene;
