@@ -7,6 +7,7 @@
     reason = "a test fails by panicking, and starts the binary as a user does"
 )]
 
+mod action;
 mod architecture;
 mod cli;
 mod clients;

@@ -1,0 +1,23 @@
+#!/usr/bin/env bash
+# Runs mcp-preflight for action.yml: a report for people, annotations and the summary by themselves, and the JSON report beside them.
+#   BINARY   the program
+#   ARGS     further arguments, one a line
+# Writes exit-code=N and report=PATH into $GITHUB_OUTPUT, and ends as the program does.
+set -uo pipefail
+
+: "${BINARY:?}" "${GITHUB_OUTPUT:?}"
+report=${RUNNER_TEMP:-$(mktemp -d)}/mcp-preflight.json
+rm -f "$report"
+arguments=()
+while IFS= read -r line; do
+  line=${line%$'\r'}
+  [ -z "$line" ] || arguments+=("$line")
+done <<<"${ARGS:-}"
+
+"$BINARY" "${arguments[@]}" --format "json=$report"
+code=$?
+{
+  echo "exit-code=$code"
+  echo "report=$report"
+} >>"$GITHUB_OUTPUT"
+exit "$code"

@@ -1,0 +1,24 @@
+#!/usr/bin/env bash
+# Builds one release archive into dist/: mcp-preflight-TAG-TARGET.tar.gz with the binary, its completions, its manual page and the licences.
+#   .github/release.sh TARGET TAG
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+target=${1:?usage: release.sh TARGET TAG} tag=${2:?usage: release.sh TARGET TAG}
+version=$(sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml | head -n 1)
+[ "$tag" = "v$version" ] || { echo "the tag $tag is not the version $version of Cargo.toml" >&2; exit 1; }
+
+if command -v rustup >/dev/null; then rustup target add "$target"; fi
+cargo build --release --locked --target "$target" --bin mcp-preflight
+built=${CARGO_TARGET_DIR:-target}/$target/release/mcp-preflight
+
+name=mcp-preflight-$tag-$target
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+cp "$built" README.md CHANGELOG.md LICENSE-APACHE LICENSE-MIT "$folder/"
+mkdir "$folder/completions"
+for shell in bash zsh fish; do "$built" completions "$shell" >"$folder/completions/mcp-preflight.$shell"; done
+"$built" man >"$folder/mcp-preflight.1"
+mkdir -p dist
+tar -czf "dist/$name.tar.gz" -C "$folder" .
+echo "dist/$name.tar.gz"
