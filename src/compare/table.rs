@@ -10,7 +10,7 @@ use crate::text;
 
 /// How many of the last lines of stderr are shown.
 const EXCERPT_LINES: usize = 8;
-/// How many of them may come from further up.
+/// How many more may come from further up.
 const TELLING_LINES: usize = 3;
 /// How much of a line is shown.
 const EXCERPT_WIDTH: usize = 240;
@@ -98,9 +98,7 @@ fn excerpt(stderr: &str) -> Vec<String> {
     let telling: Vec<String> =
         stderr.lines().filter(|line| is_telling(line)).take(TELLING_LINES).map(shorten).collect();
     let telling: Vec<String> = telling.into_iter().filter(|line| !last.contains(line)).collect();
-    let room = EXCERPT_LINES - telling.len();
-    let rest = last[last.len().saturating_sub(room)..].to_vec();
-    telling.into_iter().chain(rest).collect()
+    telling.into_iter().chain(last).collect()
 }
 
 /// Words of lines that may tell why a server that answers lists less: the rest of its stderr is banners.

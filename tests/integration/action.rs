@@ -123,7 +123,8 @@ fn the_gate_ends_the_step_and_leaves_its_outputs() {
         let written = std::fs::read_to_string(folder.join("output")).expect("outputs");
         assert!(written.contains(&format!("exit-code={code}\n")), "{written}");
         let report = written.lines().find_map(|line| line.strip_prefix("report=")).expect("a report");
-        assert_eq!(Path::new(report).exists(), code == 0);
+        // A run without a gate has a report, too.
+        assert!(Path::new(report).exists());
     }
     assert!(!folder.join("forged").exists());
 }
