@@ -299,7 +299,15 @@ mod tests {
             let row = format!("| `{}` | {}", code.as_str(), code.default_severity().as_str());
             assert!(documented.contains(&row), "docs/findings.md lacks a row that begins {row:?}");
         }
-        let (findings, _) = documented.split_once("## Failure classes").expect("a section");
+        for code in Code::ALL {
+            let heading = format!("\n### `{}`\n", code.as_str());
+            assert_eq!(
+                documented.matches(&heading).count(),
+                1,
+                "docs/findings.md does not say what to do about {code}"
+            );
+        }
+        let (findings, _) = documented.split_once("## What to do").expect("a section");
         let rows = findings.lines().filter(|line| line.starts_with("| `")).count();
         assert_eq!(rows, Code::ALL.len(), "docs/findings.md has a row for a code that does not exist");
     }

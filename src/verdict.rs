@@ -54,6 +54,8 @@ pub(crate) struct LockUpdate {
     pub(crate) outcome: UpdateOutcome,
     /// The difference, as a unified diff; empty when there is none.
     pub(crate) diff: String,
+    /// One line for the commit that takes the new lock in; empty when there is nothing to commit.
+    pub(crate) message: String,
     /// How many servers and tools the new lock has.
     pub(crate) servers: usize,
     /// See `servers`.

@@ -75,7 +75,8 @@ fn plan(store: &Store, old: Option<&Lock>, new: &Lock, verdict: &Verdict, dry_ru
     };
     let changes = matches!(outcome, UpdateOutcome::Written | UpdateOutcome::DryRun);
     let diff = if changes { difference(&store.text(), &new.render(), store.shown()) } else { String::new() };
-    LockUpdate { outcome, diff, servers: new.servers.len(), tools: new.tool_count() }
+    let message = if changes { commit_message(old.map(|lock| &lock.servers), &new.servers) } else { String::new() };
+    LockUpdate { outcome, diff, message, servers: new.servers.len(), tools: new.tool_count() }
 }
 
 /// The tables that were seen, and for servers that took no part the entries they had.
@@ -92,6 +93,27 @@ fn merged(settings: &Settings, old: Option<&Lock>, seen: &Seen, entries: &[Serve
         }
     }
     Lock { servers }
+}
+
+/// `Lock MCP tools: report +1 -2, new github (26), without old`.
+fn commit_message(old: Option<&Expected>, new: &Expected) -> String {
+    let none = Expected::new();
+    let old = old.unwrap_or(&none);
+    let mut changes = Vec::new();
+    for (name, tools) in new {
+        match old.get(name) {
+            None => changes.push(format!("new {} ({})", name.as_str(), tools.len())),
+            Some(before) if before != tools => {
+                let (added, removed) = (tools.difference(before).count(), before.difference(tools).count());
+                let signs = [("+", added), ("-", removed)].into_iter().filter(|(_, count)| *count > 0);
+                let signs: Vec<String> = signs.map(|(sign, count)| format!("{sign}{count}")).collect();
+                changes.push(format!("{} {}", name.as_str(), signs.join(" ")));
+            }
+            Some(_) => {}
+        }
+    }
+    changes.extend(old.keys().filter(|name| !new.contains_key(*name)).map(|name| format!("without {}", name.as_str())));
+    format!("Lock MCP tools: {}", changes.join(", "))
 }
 
 /// Servers that are switched off and lose their entry in the lock: nobody may find that out from the difference alone.
@@ -115,5 +137,28 @@ fn nothing_to_lock(configuration: &Configuration) -> Error {
     Error::Config {
         location: Location { file, line: 1, column: 1 },
         message: "there is no server to lock: a lock of nothing would be satisfied by everything".to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::commit_message;
+    use crate::command::gather::Expected;
+    use crate::server::ServerName;
+
+    fn lock(servers: &[(&str, &[&str])]) -> Expected {
+        let tools = |tools: &[&str]| tools.iter().map(|tool| (*tool).to_owned()).collect::<BTreeSet<_>>();
+        servers.iter().map(|(name, names)| (ServerName::new(*name), tools(names))).collect()
+    }
+
+    #[test]
+    fn a_commit_says_what_an_agent_gains_and_loses() {
+        let old = lock(&[("gone", &["a"]), ("report", &["a", "b", "c"]), ("same", &["x"])]);
+        let new = lock(&[("fresh", &["a", "b"]), ("report", &["a", "d"]), ("same", &["x"])]);
+        let expected = "Lock MCP tools: new fresh (2), report +1 -2, without gone";
+        assert_eq!(commit_message(Some(&old), &new), expected);
+        assert_eq!(commit_message(None, &lock(&[("s", &["a"])])), "Lock MCP tools: new s (1)");
     }
 }

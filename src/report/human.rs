@@ -77,7 +77,8 @@ fn update_headline(out: &mut dyn Write, verdict: &Verdict, update: &LockUpdate) 
     let size = format!("{} of {}", count(update.tools, "tool"), count(update.servers, "server"));
     match update.outcome {
         UpdateOutcome::Written => {
-            writeln!(out, "{GOOD}wrote {lock}{GOOD:#} ({size}): review the difference and commit it")
+            writeln!(out, "{GOOD}wrote {lock}{GOOD:#} ({size}): review the difference and commit it")?;
+            writeln!(out, "  {QUIET}for the commit: {}{QUIET:#}", escape(&update.message))
         }
         UpdateOutcome::Unchanged => writeln!(out, "{GOOD}{lock} is up to date{GOOD:#} ({size})"),
         UpdateOutcome::DryRun => {

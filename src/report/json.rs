@@ -112,6 +112,7 @@ struct Summary {
 struct LockUpdate<'a> {
     outcome: &'static str,
     diff: &'a str,
+    message: &'a str,
 }
 
 #[derive(Serialize)]
@@ -154,10 +155,11 @@ pub(super) fn verdict(out: &mut dyn Write, verdict: &Verdict) -> io::Result<()> 
             errors: summary.errors,
             warnings: summary.warnings,
         },
-        lock_update: verdict
-            .update
-            .as_ref()
-            .map(|update| LockUpdate { outcome: update.outcome.as_str(), diff: &update.diff }),
+        lock_update: verdict.update.as_ref().map(|update| LockUpdate {
+            outcome: update.outcome.as_str(),
+            diff: &update.diff,
+            message: &update.message,
+        }),
     };
     print(out, &report)
 }
