@@ -128,6 +128,8 @@ def main():
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
     parser.add_argument("--no-gate", action="store_true")
     options = parser.parse_args()
+    if os.sep in options.binary:
+        options.binary = os.path.abspath(options.binary)
     chosen = options.config or zoo.CONFIGS
     rows = online(options)
     zoo.alone()
