@@ -4,8 +4,8 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
+use super::channel::Call;
 use super::jsonrpc::{self, Incoming, Reply};
-use super::session::Call;
 use super::trace::Trace;
 use crate::deviation::{Carrier, Deviation};
 use crate::observed::{ProbeFailure, Step};
@@ -82,8 +82,8 @@ mod tests {
 
     use super::{Duplex, ask};
     use crate::observed::{Era, FailureClass, ProbeFailure, Step};
+    use crate::probe::channel::Call;
     use crate::probe::jsonrpc::{self, Incoming, Text};
-    use crate::probe::session::Call;
     use crate::probe::trace::Trace;
 
     /// Hands out messages, then waits for ever, or ends.

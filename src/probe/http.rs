@@ -7,13 +7,13 @@ use reqwest::blocking::Response;
 use reqwest::header::HeaderValue;
 use serde_json::Value;
 
+use super::channel::MODERN;
+use super::channel::{Call, Channel};
 use super::deadline::Deadline;
 use super::http_failure::{self, Refusal};
 use super::jsonrpc::{self, Incoming, Reply, Text};
 use super::lines::LONGEST_MESSAGE;
-use super::opening::MODERN;
 use super::remote::{CHUNK, EXCERPT, Extra, Remote, media_type};
-use super::session::{Call, Channel};
 use super::sse::{Event, EventBuffer};
 use super::trace::Trace;
 use crate::deviation::{Carrier, Deviation};

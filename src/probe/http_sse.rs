@@ -9,13 +9,13 @@ use std::time::Instant;
 use reqwest::blocking::Response;
 use serde_json::Value;
 
+use super::channel::{Call, Channel};
 use super::deadline::Deadline;
 use super::duplex::{self, Duplex};
 use super::http::messages_of;
 use super::http_failure;
 use super::jsonrpc::{self, Incoming, Reply};
 use super::remote::{CHUNK, EXCERPT, Remote, media_type};
-use super::session::{Call, Channel};
 use super::sse::{Event, EventBuffer};
 use super::trace::Trace;
 use crate::network::Network;

@@ -1,5 +1,6 @@
 //! The only rooms that start processes or open sockets: servers in, observations out.
 
+mod channel;
 mod child;
 mod client;
 mod connect;

@@ -6,13 +6,11 @@
 
 use serde_json::{Value, json};
 
+use super::channel::{Call, Channel, MODERN, client_info, malformed, params, rejected};
 use super::jsonrpc::RpcError;
-use super::session::{Call, Channel, client_info, malformed, params, rejected};
 use crate::observed::{Era, FailureClass, HandshakeFault, Identity, ProbeFailure, Step};
 use crate::values::Protocol;
 
-/// The version of the modern era.
-pub(super) const MODERN: &str = "2026-07-28";
 /// The version offered in a handshake: the newest one that has a handshake.
 const OFFERED: &str = "2025-11-25";
 /// Versions that have a handshake.

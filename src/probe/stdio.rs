@@ -10,12 +10,12 @@ use std::time::{Duration, Instant};
 use rustix::event::{PollFd, PollFlags};
 use serde_json::Value;
 
+use super::channel::{Call, Channel};
 use super::child::{self, ChildGroup, Patience, Pipes};
 use super::deadline::Deadline;
 use super::duplex::{self, Duplex};
 use super::jsonrpc::{self, Incoming, Reply, Text};
 use super::lines::{LONGEST_MESSAGE, LineBuffer, Tail};
-use super::session::{Call, Channel};
 use super::trace::Trace;
 use super::wait::{self, Wake};
 use crate::deviation::Carrier;

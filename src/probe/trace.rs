@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 
 use serde_json::Value;
 
+use super::channel::Call;
 use super::jsonrpc::{self, Incoming, Text};
-use super::session::Call;
 use crate::deviation::{Carrier, Deviation};
 use crate::observed::{Era, Step};
 

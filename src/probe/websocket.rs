@@ -11,6 +11,7 @@ use tungstenite::handshake::HandshakeError;
 use tungstenite::protocol::WebSocketConfig;
 use tungstenite::{Error, Message, WebSocket};
 
+use super::channel::{Call, Channel};
 use super::connect::{self, Connection};
 use super::deadline::Deadline;
 use super::duplex::{self, Duplex};
@@ -18,7 +19,6 @@ use super::http_failure::{self, Refusal};
 use super::jsonrpc::{self, Incoming, Reply, Text};
 use super::lines::LONGEST_MESSAGE;
 use super::remote;
-use super::session::{Call, Channel};
 use super::trace::Trace;
 use crate::deviation::Carrier;
 use crate::network::Network;
