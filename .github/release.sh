@@ -8,6 +8,8 @@ target=${1:?usage: release.sh TARGET TAG} tag=${2:?usage: release.sh TARGET TAG}
 version=$(sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml | head -n 1)
 [ "$tag" = "v$version" ] || { echo "the tag $tag is not the version $version of Cargo.toml" >&2; exit 1; }
 
+grep -q "default: $tag\$" action.yml || { echo "action.yml installs another version than $tag by default" >&2; exit 1; }
+
 if command -v rustup >/dev/null; then rustup target add "$target"; fi
 cargo build --release --locked --target "$target" --bin mcp-preflight
 built=${CARGO_TARGET_DIR:-target}/$target/release/mcp-preflight

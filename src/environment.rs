@@ -30,6 +30,13 @@ impl Environment {
         Self { variables, folder: PathBuf::from("/") }
     }
 
+    /// The same, with these variables over it.
+    pub(crate) fn with(&self, variables: impl Iterator<Item = (String, String)>) -> Self {
+        let mut all = self.clone();
+        all.variables.extend(variables.map(|(name, value)| (OsString::from(name), OsString::from(value))));
+        all
+    }
+
     /// The value of `name`: `None` when unset, `Some("")` when set but empty. Bytes that are no UTF-8 are replaced.
     pub(crate) fn get(&self, name: &str) -> Option<String> {
         self.variables.get(std::ffi::OsStr::new(name)).map(|value| value.to_string_lossy().into_owned())

@@ -9,11 +9,26 @@ use std::path::Path;
 /// A larger file is not read: Claude Code has the same bound for its configuration (`clients.md` 1.2).
 const LARGEST: u64 = 2_097_152;
 
+/// A person's own file keeps histories.
+const LARGEST_OWN: u64 = 64 * 1024 * 1024;
+
 /// The bytes of a file.
 ///
 /// # Errors
 /// When it is not there, no regular file, or too large.
 pub(crate) fn read(path: &Path) -> io::Result<Vec<u8>> {
+    bounded(path, LARGEST)
+}
+
+/// The bytes of a file of the person's own, which holds other things, too.
+///
+/// # Errors
+/// See [`read`].
+pub(crate) fn read_own(path: &Path) -> io::Result<Vec<u8>> {
+    bounded(path, LARGEST_OWN)
+}
+
+fn bounded(path: &Path, largest: u64) -> io::Result<Vec<u8>> {
     let mut options = OpenOptions::new();
     let nonblocking = i32::try_from(rustix::fs::OFlags::NONBLOCK.bits()).unwrap_or_default();
     let file = options.read(true).custom_flags(nonblocking).open(path)?;
@@ -21,11 +36,12 @@ pub(crate) fn read(path: &Path) -> io::Result<Vec<u8>> {
     if !metadata.is_file() {
         return Err(io::Error::other("it is no regular file, and the client would skip it"));
     }
-    if metadata.len() > LARGEST {
-        return Err(io::Error::other("it is larger than 2 MiB, and the client would skip it"));
+    if metadata.len() > largest {
+        let bound = largest / (1024 * 1024);
+        return Err(io::Error::other(format!("it is larger than {bound} MiB, and the client would skip it")));
     }
     let mut bytes = Vec::new();
-    file.take(LARGEST).read_to_end(&mut bytes)?;
+    file.take(largest).read_to_end(&mut bytes)?;
     Ok(bytes)
 }
 

@@ -55,7 +55,7 @@ use crate::cli::Cli;
 use crate::environment::Environment;
 use crate::error::Error;
 use crate::exit::Exit;
-use crate::settings::Settings;
+use crate::settings::{Output, Settings};
 
 /// Runs the tool with the arguments and the environment of this process.
 pub fn run() -> ExitCode {
@@ -77,14 +77,15 @@ fn start() -> Exit {
         Ok(environment) => environment,
         Err(error) => return failed(&Error::Usage(format!("cannot read the current folder: {error}")), None),
     };
+    let output = Output::asked_for(&cli, &environment);
     let settings = match Settings::new(cli, &environment) {
         Ok(settings) => settings,
-        Err(error) => return failed(&error, None),
+        Err(error) => return failed(&error, Some(&output)),
     };
-    command::run(&settings, &environment).unwrap_or_else(|error| failed(&error, Some(&settings)))
+    command::run(&settings, &environment).unwrap_or_else(|error| failed(&error, Some(&settings.output)))
 }
 
-fn failed(error: &Error, settings: Option<&Settings>) -> Exit {
-    report::write_error(error, settings.map(|settings| &settings.output));
+fn failed(error: &Error, output: Option<&Output>) -> Exit {
+    report::write_error(error, output);
     error.exit()
 }

@@ -247,6 +247,14 @@ fn encoded(form: &str) -> Vec<String> {
             if is_plain { vec![c.to_string()] } else { escaped }
         })
         .collect();
+    // Go, and whoever writes JSON into pages.
+    let html = quoted.replace('&', "\\u0026").replace('<', "\\u003c").replace('>', "\\u003e");
+    // Python's `repr` of text and of bytes.
+    let repr = form.replace('\\', "\\\\").replace('\'', "\\'");
+    let bytes: String = repr
+        .bytes()
+        .map(|byte| if byte.is_ascii() { char::from(byte).to_string() } else { format!("\\x{byte:02x}") })
+        .collect();
     let percent: String = form
         .bytes()
         .map(|byte| {
@@ -263,8 +271,18 @@ fn encoded(form: &str) -> Vec<String> {
             byte => format!("%{byte:02X}"),
         })
         .collect();
-    let mut forms =
-        vec![form.to_owned(), quoted.replace('/', "\\/"), quoted, ascii, percent.to_lowercase(), percent, lenient];
+    let mut forms = vec![
+        form.to_owned(),
+        quoted.replace('/', "\\/"),
+        quoted,
+        ascii,
+        html,
+        repr,
+        bytes,
+        percent.to_lowercase(),
+        percent,
+        lenient,
+    ];
     forms.sort_unstable();
     forms.dedup();
     forms

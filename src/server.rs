@@ -81,6 +81,8 @@ pub(crate) struct Server {
     pub(crate) variables: Vec<VariableUse>,
     /// Keys of the entry that the client ignores, with their places.
     pub(crate) unknown_keys: Vec<(String, Location)>,
+    /// Where the client has it from.
+    pub(crate) origin: Origin,
     /// Why the client does not start it, where it is switched off: what says so, and where.
     pub(crate) disabled: Option<Disabled>,
     /// Whether the client itself fails without it. `None` where the client knows no such thing.
@@ -93,6 +95,18 @@ pub(crate) struct Server {
     pub(crate) startup: Option<Duration>,
     /// Which of its tools the configuration lets through.
     pub(crate) filter: ToolFilter,
+}
+
+/// Where a client has a server from.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) enum Origin {
+    /// A file that it was pointed to.
+    #[default]
+    Given,
+    /// A file of the project, which it found.
+    Project,
+    /// The person's own file, for this folder.
+    Local,
 }
 
 /// A server that is switched off.
@@ -231,6 +245,16 @@ pub(crate) enum VariableState {
 }
 
 impl Server {
+    /// Whether a command makes headers for it.
+    pub(crate) fn has_helper(&self) -> bool {
+        match &self.transport {
+            Ok(Transport::Http(remote) | Transport::Sse(remote) | Transport::WebSocket(remote)) => {
+                remote.helper.is_some()
+            }
+            _ => false,
+        }
+    }
+
     /// Its address, when it is remote.
     pub(crate) fn url(&self) -> Option<&Secret> {
         match &self.transport {

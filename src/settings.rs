@@ -131,10 +131,28 @@ pub(crate) struct Output {
     pub(crate) quiet: bool,
     /// Where the summary of a step goes, on GitHub Actions.
     pub(crate) summary: Option<PathBuf>,
+    /// The way from the repository's root to this folder, with a slash at its end: what annotations count from.
+    pub(crate) from_root: String,
     /// Colours.
     pub(crate) color: ColorChoice,
     /// Whether a CI system started this: no live lines then.
     pub(crate) ci: bool,
+}
+
+impl Output {
+    /// What the command line says of reports, before it is known to be right: a fault in it is reported, too.
+    pub(crate) fn asked_for(cli: &Cli, environment: &Environment) -> Self {
+        let formats = cli.common.formats.clone();
+        Self {
+            verbose: cli.common.verbose,
+            quiet: cli.common.quiet,
+            summary: summary(&formats, environment),
+            from_root: from_root(environment),
+            color: cli.common.color,
+            ci: environment.setting("CI").is_some_and(|value| value != "false"),
+            formats,
+        }
+    }
 }
 
 impl Settings {
@@ -143,6 +161,7 @@ impl Settings {
     /// # Errors
     /// [`Error::Usage`] when a variable has no usable value, or two reports want standard output.
     pub(crate) fn new(cli: Cli, environment: &Environment) -> Result<Self, Error> {
+        let output = Output::asked_for(&cli, environment);
         let CommonArgs {
             config, client, lock, timeout, run_timeout, servers, skipped, optional, protocol, jobs, ..
         } = cli.common;
@@ -177,8 +196,8 @@ impl Settings {
                 needs_from_rules: cli.lock.needs_from_rules,
             }),
         };
-        let is_github = environment.get("GITHUB_ACTIONS").is_some_and(|value| value == "true");
-        let formats = formats(cli.common.formats, is_github)?;
+        let formats = formats(cli.common.formats, environment)?;
+        let output = Output { summary: summary(&formats, environment), ..output };
         Ok(Self {
             job,
             configs,
@@ -194,21 +213,15 @@ impl Settings {
             protocol,
             jobs: jobs.map(usize::from),
             tempfail: cli.lock.tempfail,
-            output: Output {
-                summary: summary(&formats, environment),
-                formats,
-                verbose: cli.common.verbose,
-                quiet: cli.common.quiet,
-                color: cli.common.color,
-                ci: environment.setting("CI").is_some_and(|value| value != "false"),
-            },
+            output: Output { formats, ..output },
         })
     }
 }
 
 /// Adds the human report on standard output unless something else wants that place.
 /// On GitHub Actions a person's report has annotations beside it.
-fn formats(mut formats: Vec<FormatSpec>, is_github: bool) -> Result<Vec<FormatSpec>, Error> {
+fn formats(mut formats: Vec<FormatSpec>, environment: &Environment) -> Result<Vec<FormatSpec>, Error> {
+    let is_github = environment.get("GITHUB_ACTIONS").is_some_and(|value| value == "true");
     let on_stdout = |format| FormatSpec { format, path: None };
     match formats.iter().filter(|spec| spec.path.is_none()).count() {
         0 => {
@@ -222,7 +235,23 @@ fn formats(mut formats: Vec<FormatSpec>, is_github: bool) -> Result<Vec<FormatSp
             return Err(Error::Usage(message.to_owned()));
         }
     }
+    let paths: Vec<PathBuf> =
+        formats.iter().filter_map(|spec| Some(environment.folder.join(spec.path.as_ref()?))).collect();
+    for (index, path) in paths.iter().enumerate() {
+        if paths[..index].contains(path) {
+            return Err(Error::Usage(format!("two formats want the file {}", path.display())));
+        }
+    }
     Ok(formats)
+}
+
+/// The root is the workspace of GitHub Actions, or the folder that holds `.git`.
+fn from_root(environment: &Environment) -> String {
+    let folder = &environment.folder;
+    let workspace = path_from(environment, "GITHUB_WORKSPACE").filter(|root| folder.starts_with(root));
+    let root = workspace.or_else(|| folder.ancestors().find(|folder| folder.join(".git").exists()).map(PathBuf::from));
+    let way = root.as_ref().and_then(|root| folder.strip_prefix(root).ok()).map(|way| way.display().to_string());
+    way.filter(|way| !way.is_empty()).map(|way| format!("{way}/")).unwrap_or_default()
 }
 
 /// The summary of a step goes with the annotations.

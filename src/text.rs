@@ -52,6 +52,9 @@ fn write_code(escaped: &mut String, before: &str, character: char, width: usize,
 /// bidirectional controls, zero-width characters, line and paragraph separators, tags.
 fn is_deceptive(character: char) -> bool {
     character.is_control()
+        // No character at all: XML has no place for them.
+        || matches!(u32::from(character) & 0xffff, 0xfffe | 0xffff)
+        || matches!(character, '\u{fdd0}'..='\u{fdef}')
         || matches!(character,
             '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}' | '\u{1160}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}'
             | '\u{2060}'..='\u{206f}' | '\u{2800}' | '\u{3164}' | '\u{fe00}'..='\u{fe0f}' | '\u{feff}' | '\u{ffa0}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e01ef}')

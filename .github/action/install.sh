@@ -36,7 +36,7 @@ address=${SERVER:-https://github.com}/$REPOSITORY/releases/download/$VERSION
 fetch() {
   local header=()
   [ -z "${TOKEN:-}" ] || header=(--header "Authorization: Bearer $TOKEN")
-  curl --fail --silent --show-error --location --retry 3 --max-time 120 "${header[@]}" --output "$2" "$1" ||
+  curl --fail --silent --show-error --location --retry 3 --max-time 120 ${header[@]+"${header[@]}"} --output "$2" "$1" ||
     die "cannot download $1"
 }
 fetch "$address/$name" "$folder/$name"

@@ -10,14 +10,15 @@ report=${RUNNER_TEMP:-$(mktemp -d)}/mcp-preflight.json
 rm -f "$report"
 arguments=()
 while IFS= read -r line; do
-  line=${line%$'\r'}
-  [ -z "$line" ] || arguments+=("$line")
+  # Blanks at either end, empty lines and comments are for people.
+  line=${line#"${line%%[![:space:]]*}"}
+  line=${line%"${line##*[![:space:]]}"}
+  case "$line" in "" | "#"*) ;; *) arguments+=("$line") ;; esac
 done <<<"${ARGS:-}"
 
-"$BINARY" "${arguments[@]}" --format "json=$report"
+# An empty array is unset to the bash of macOS.
+"$BINARY" ${arguments[@]+"${arguments[@]}"} --format "json=$report"
 code=$?
-{
-  echo "exit-code=$code"
-  echo "report=$report"
-} >>"$GITHUB_OUTPUT"
+echo "exit-code=$code" >>"$GITHUB_OUTPUT"
+if [ -f "$report" ]; then echo "report=$report" >>"$GITHUB_OUTPUT"; fi
 exit "$code"

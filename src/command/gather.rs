@@ -125,7 +125,11 @@ pub(super) fn probe(
         let observation = redactor.for_server(&server).observation(observation);
         (server.name, observation)
     });
-    Ok(Seen { observations: seen.collect(), strays: end.strays })
+    let mut strays = end.strays;
+    for stray in &mut strays {
+        stray.name = redactor.mask(&stray.name);
+    }
+    Ok(Seen { observations: seen.collect(), strays })
 }
 
 /// What a run is held against.
@@ -229,7 +233,7 @@ fn known(entry: &Server, servers: &[ServerVerdict], measure: &Measure<'_>) -> Op
         // Not verified: nobody knows.
         (true, false) => None,
     };
-    Some(KnownServer::new(&entry.name, offered))
+    Some(KnownServer { is_listed: !is_locked, ..KnownServer::new(&entry.name, offered) })
 }
 
 /// The lock's tables as if they had been listed, by servers without a fault.

@@ -16,6 +16,7 @@ use crate::lock::store::Store;
 use crate::report;
 use crate::server::{Location, Server};
 use crate::settings::Settings;
+use crate::text;
 use crate::verdict::{self, LockUpdate, UpdateOutcome, Verdict};
 
 /// Probes, shows the difference, writes.
@@ -113,7 +114,8 @@ fn commit_message(old: Option<&Expected>, new: &Expected) -> String {
         }
     }
     changes.extend(old.keys().filter(|name| !new.contains_key(*name)).map(|name| format!("without {}", name.as_str())));
-    format!("Lock MCP tools: {}", changes.join(", "))
+    // One line, whatever a server is called.
+    text::escape(&format!("Lock MCP tools: {}", changes.join(", ")))
 }
 
 /// Servers that are switched off and lose their entry in the lock: nobody may find that out from the difference alone.

@@ -27,7 +27,7 @@ pub(super) fn findings(subject: &Subject<'_>, purpose: Purpose) -> Vec<Finding> 
                 .help("mend the entry: the agent would start without this server, and say nothing"),
         );
     }
-    findings.extend(variables(entry, subject.client));
+    findings.extend(variables(entry, subject.client, purpose));
     for (message, location) in &entry.notices {
         let severity = if purpose == Purpose::Lock { Severity::Error } else { Severity::Warning };
         let finding = Finding::new(Code::ConfigIgnored, message.as_str()).severity(severity).at(location);
@@ -68,13 +68,24 @@ fn absent(subject: &Subject<'_>) -> Option<Finding> {
 }
 
 /// What an unset variable means to a client (`clients.md` 1.4, 2, 3).
-fn unset_note(client: Client) -> &'static str {
+fn unset_note(client: Client, path: &str) -> &'static str {
     match client {
+        // It expands `env` once more, and what is unset is empty then.
+        Client::Gemini if path.starts_with("env.") => "the server gets an empty value, here as there",
         Client::Claude | Client::Gemini => {
             "the server gets an empty value here; the client would pass on the literal placeholder"
         }
         Client::Codex => "the server gets nothing, here as there",
         _ => "the server gets an empty value here",
+    }
+}
+
+/// Where nothing is started nothing is missing yet: credentials are kept from such runs. A list of variables to pass on is no promise.
+fn unset_severity(client: Client, path: &str, purpose: Purpose) -> Severity {
+    match purpose {
+        Purpose::Static => Severity::Warning,
+        _ if client == Client::Codex && path.starts_with("env_vars") => Severity::Note,
+        _ => Severity::Error,
     }
 }
 
@@ -106,7 +117,7 @@ fn switched_off(subject: &Subject<'_>, disabled: &Disabled) -> Option<Finding> {
 }
 
 /// One finding a variable and severity, however often the entry uses it.
-fn variables(entry: &Server, client: Client) -> Vec<Finding> {
+fn variables(entry: &Server, client: Client, purpose: Purpose) -> Vec<Finding> {
     entry
         .unsatisfied_variables()
         .into_iter()
@@ -122,7 +133,8 @@ fn variables(entry: &Server, client: Client) -> Vec<Finding> {
                     Finding::new(Code::VariableWithheld, message)
                 }
                 _ => Finding::new(Code::VariableUnset, format!("{path} uses ${{{name}}}, and {name} is not set"))
-                    .note(unset_note(client)),
+                    .severity(unset_severity(client, path, purpose))
+                    .note(unset_note(client, path)),
             };
             let help = match variable.state {
                 VariableState::Withheld => format!("pass the credential on under another name than {name}"),

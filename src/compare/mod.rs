@@ -106,10 +106,10 @@ pub(crate) fn compare(subject: &Subject<'_>, purpose: Purpose) -> Comparison {
         subject.observation.and_then(Observation::table).map(super::observed::ToolTable::names).unwrap_or_default();
     let is_listed = subject.observation.is_some_and(|observation| observation.table().is_some());
     let missing = if is_listed { without(&expected, &observed) } else { Vec::new() };
-    let is_left_out =
-        |tool: &String| subject.offer.unusable.iter().any(|unusable| unusable.is_meant && unusable.tool == *tool);
     let mut added = if is_listed && subject.expected.is_some() { without(&observed, &expected) } else { Vec::new() };
-    added.retain(|tool| !is_left_out(tool));
+    let meant = subject.offer.unusable.iter().filter(|unusable| unusable.is_meant);
+    let left_out: BTreeSet<&str> = meant.map(|unusable| unusable.tool.as_str()).collect();
+    added.retain(|tool| !left_out.contains(tool.as_str()));
     let mut comparison = Comparison {
         status: Status::Skipped,
         expected,
@@ -132,6 +132,9 @@ pub(crate) fn compare(subject: &Subject<'_>, purpose: Purpose) -> Comparison {
 fn status(subject: &Subject<'_>, comparison: &Comparison, purpose: Purpose) -> Status {
     let is_hit = comparison.unusable.iter().any(|unusable| comparison.expected.binary_search(&unusable.tool).is_ok());
     match subject.observation {
+        None if subject.expected.is_none() && subject.entry.is_some_and(|entry| entry.disabled.is_some()) => {
+            Status::Skipped
+        }
         None if purpose == Purpose::Static && subject.entry.is_some_and(|entry| entry.transport.is_ok()) => {
             Status::Skipped
         }

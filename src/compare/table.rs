@@ -8,6 +8,8 @@ use crate::finding::{Code, Finding, Severity};
 use crate::observed::{FailureClass, Observation, ProbeFailure, ToolTable};
 use crate::text;
 
+/// How many tools are named that are no loss.
+const MOST_ADDED: usize = 40;
 /// How many of the last lines of stderr are shown.
 const EXCERPT_LINES: usize = 8;
 /// How many more may come from further up.
@@ -182,16 +184,21 @@ fn missing(subject: &Subject<'_>, observation: &Observation, comparison: &Compar
 
 /// The command that updates one entry of the lock.
 pub(super) fn update_command(subject: &Subject<'_>) -> String {
-    format!("`{} --server {}`", subject.update, text::shell_quoted(subject.name.as_str()))
+    format!("`{} --server={}`", subject.update, text::shell_quoted(subject.name.as_str()))
 }
 
 /// Nothing listed, where that is not said already.
 fn empty(subject: &Subject<'_>, observation: &Observation, table: &ToolTable, purpose: Purpose) -> Option<Finding> {
     let is_said = purpose == Purpose::Check && subject.expected.is_some();
-    if !table.tools.is_empty() || is_said {
+    let keeps_out = |tool: &str| subject.entry.is_some_and(|entry| entry.filter.keeps_out(tool).is_some());
+    if !table.tools.iter().all(|tool| keeps_out(&tool.name)) || is_said {
         return None;
     }
-    let mut message = "the server answered and listed nothing".to_owned();
+    let mut message = if table.tools.is_empty() {
+        "the server answered and listed nothing".to_owned()
+    } else {
+        "its entry lets through nothing that the server lists".to_owned()
+    };
     if let Some(variables) = Unsatisfied::of(subject.entry) {
         message = format!("{message}, and {}: that is the likely cause", variables.said);
     }
@@ -237,7 +244,12 @@ fn added(subject: &Subject<'_>, comparison: &Comparison, purpose: Purpose) -> Op
     if added.is_empty() || purpose != Purpose::Check {
         return None;
     }
-    let message = format!("{} not in the lock: {}", text::count(added.len(), "tool"), added.join(", "));
+    let more = match added.len().saturating_sub(MOST_ADDED) {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    let named = added[..added.len().min(MOST_ADDED)].join(", ");
+    let message = format!("{} not in the lock: {named}{more}", text::count(added.len(), "tool"));
     let update = update_command(subject);
     Some(Finding::new(Code::ToolsAdded, message).naming(added.clone()).help(format!("lock them with {update}")))
 }

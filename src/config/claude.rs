@@ -11,7 +11,7 @@ use super::{Configuration, Content, File, Source};
 use crate::document::{Fault, Member, Node, Object, Syntax, Value};
 use crate::environment::Environment;
 use crate::server::{
-    Expanded, HeaderHelper, Location, Patience, RemoteServer, Server, ServerName, StdioServer, Transport,
+    Expanded, HeaderHelper, Location, Origin, Patience, RemoteServer, Server, ServerName, StdioServer, Transport,
 };
 use crate::values::Client;
 
@@ -79,26 +79,32 @@ impl Source for McpJson {
 
     fn read(&self, root: &Node, file: &File<'_>) -> Result<Content, Fault> {
         let members = entry::servers(root, "mcpServers", &["servers"])?;
-        let dialect = expand::Claude { environment: file.environment };
+        let environment = claude_settings::expanding(file.environment);
+        let dialect = expand::Claude { environment: &environment };
         let servers = members.iter().map(|member| server(member, &dialect, file)).collect();
         Ok(Content { servers, findings: Vec::new() })
     }
 
     /// Only servers of a project can be rejected, or stand behind another one; those of a file given with `--mcp-config` are asked for (1.3).
     fn settle(&self, configuration: &mut Configuration, environment: &Environment) {
-        let findings = claude_settings::reject(&mut configuration.servers, environment);
-        configuration.findings.extend(findings);
         configuration.findings.extend(claude_settings::managed());
-        let dialect = expand::Claude { environment };
+        let expanding = claude_settings::expanding(environment);
+        let dialect = expand::Claude { environment: &expanding };
         let scopes = claude_settings::scopes(environment);
         for member in &scopes.local {
-            let file = File { path: Path::new(""), is_found: true, environment };
+            let file = File { path: Path::new(""), is_found: true, is_given: false, environment };
             // One of this folder wins over the project's of the same name.
-            match configuration.servers.iter_mut().find(|known| known.name.as_str() == member.key) {
-                Some(known) => *known = server(member, &dialect, &file),
+            let same = |known: &&mut Server| known.name.as_str() == member.key;
+            match configuration.servers.iter_mut().find(same) {
+                Some(known) if known.origin == Origin::Project => {
+                    *known = Server { origin: Origin::Local, ..server(member, &dialect, &file) };
+                }
+                Some(_) => {}
                 None => configuration.elsewhere.push(ServerName::new(member.key.as_str())),
             }
         }
+        let findings = claude_settings::reject(&mut configuration.servers, environment);
+        configuration.findings.extend(findings);
         configuration.elsewhere.extend(scopes.user.iter().map(|member| ServerName::new(member.key.as_str())));
     }
 }
@@ -120,7 +126,8 @@ fn server(member: &Member, dialect: &dyn Dialect, file: &File<'_>) -> Server {
         notices.extend(judge_helper(remote, member, file));
     }
     let patience = Some(patience(member, file));
-    Server { notices, patience, ..entry.finish(transport, known) }
+    let origin = if file.is_found { Origin::Project } else { Origin::Given };
+    Server { origin, notices, patience, ..entry.finish(transport, known) }
 }
 
 fn transport(entry: &mut Entry<'_>, object: &Object, environment: &Environment) -> Result<Transport, String> {
@@ -147,7 +154,9 @@ fn stdio(entry: &mut Entry<'_>, object: &Object, environment: &Environment) -> R
         return Err("command: must not be empty".to_owned());
     }
     let arguments = entry.texts(object, "args", Field::Argument)?;
-    let environment_of_entry = entry.map(object, "env", Field::Environment)?;
+    // What settings give to every server, then what the entry gives to this one.
+    let mut environment_of_entry = claude_settings::given(environment);
+    environment_of_entry.extend(entry.map(object, "env", Field::Environment)?);
     Ok(StdioServer {
         command,
         arguments,
@@ -247,7 +256,7 @@ fn patience(member: &Member, file: &File<'_>) -> Patience {
         Value::Object(entry) => entry::flag(entry, "alwaysLoad", false).unwrap_or(false),
         _ => false,
     };
-    if !file.is_found || is_awaited {
+    if !file.is_found || file.is_given || is_awaited {
         return Patience {
             budget: connect,
             advice: "raise MCP_TIMEOUT (milliseconds), or install the server in an earlier step",
@@ -276,7 +285,7 @@ mod tests {
     fn read(text: &str, is_found: bool, variables: &[(&str, &str)]) -> Vec<Server> {
         let root = Document::new(".mcp.json", text.as_bytes()).parse(Syntax::Json).expect("JSON");
         let environment = Environment::of(variables);
-        let file = File { path: Path::new("/.mcp.json"), is_found, environment: &environment };
+        let file = File { path: Path::new("/.mcp.json"), is_found, is_given: false, environment: &environment };
         McpJson.read(&root, &file).expect("servers").servers
     }
 

@@ -8,7 +8,7 @@ use crate::environment::Environment;
 use crate::files;
 use crate::finding::{Code, Finding, Severity};
 use crate::naming;
-use crate::server::{Disabled, Server};
+use crate::server::{Disabled, Expanded, Origin, Secret, Server};
 
 /// Settings of everybody on the machine.
 const MANAGED: &str = "/etc/claude-code/managed-settings.json";
@@ -25,13 +25,19 @@ pub(super) fn reject(servers: &mut [Server], environment: &Environment) -> Vec<F
     for path in settings(environment) {
         let Some(root) = read(&path, environment, &mut findings) else { continue };
         let Ok(root) = root.object("") else { continue };
-        mark(servers, root.get("disabledMcpjsonServers"), "disabledMcpjsonServers names it");
+        let is_of_project = |server: &Server| server.origin == Origin::Project;
+        mark(servers, root.get("disabledMcpjsonServers"), "disabledMcpjsonServers names it", is_of_project);
+        if is_of_person(&path, environment) {
+            deny(servers, root);
+        }
         if let Some(member) = root.member("mcpServers") {
             findings.push(not_read(member));
         }
     }
     if let Some(project) = of_folder(environment) {
-        mark(servers, project.get("disabledMcpServers"), "it is switched off for this folder (disabledMcpServers)");
+        let is_found = |server: &Server| server.origin != Origin::Given;
+        let reason = "it is switched off for this folder (disabledMcpServers)";
+        mark(servers, project.get("disabledMcpServers"), reason, is_found);
     }
     findings.extend(LOOK_ALIKES.iter().filter_map(|name| look_alike(name, environment)));
     findings
@@ -110,7 +116,7 @@ fn user_folder(environment: &Environment) -> Option<PathBuf> {
 }
 
 fn read(path: &Path, environment: &Environment, findings: &mut Vec<Finding>) -> Option<Node> {
-    let bytes = files::read(path).ok()?;
+    let bytes = files::read_own(path).ok()?;
     let document = Document::new(shown(path, &environment.folder), &bytes);
     match document.parse(Syntax::Json) {
         Ok(root) => Some(root),
@@ -125,13 +131,65 @@ fn read(path: &Path, environment: &Environment, findings: &mut Vec<Finding>) -> 
     }
 }
 
-fn mark(servers: &mut [Server], names: Option<&Node>, reason: &str) {
+fn mark(servers: &mut [Server], names: Option<&Node>, reason: &str, is_meant: fn(&Server) -> bool) {
     for node in names.and_then(Node::array).unwrap_or_default() {
         let Some(name) = node.text().map(naming::of_server) else { continue };
-        for server in servers.iter_mut().filter(|server| naming::of_server(server.name.as_str()) == name) {
+        let is_named = |server: &&mut Server| is_meant(server) && naming::of_server(server.name.as_str()) == name;
+        for server in servers.iter_mut().filter(is_named) {
             server.disabled.get_or_insert(Disabled { reason: reason.to_owned(), location: node.location.clone() });
         }
     }
+}
+
+/// `deniedMcpServers` by name, and `allowedMcpServers` where it goes by names alone.
+fn deny(servers: &mut [Server], root: &Object) {
+    let names = |key: &str| {
+        let node = root.get(key)?;
+        let names: Vec<Option<&str>> =
+            node.array()?.iter().map(|entry| entry.object("").ok()?.get("serverName")?.text()).collect();
+        Some((node.location.clone(), names))
+    };
+    for server in servers.iter_mut() {
+        if let Some((location, denied)) = names("deniedMcpServers")
+            && denied.contains(&Some(server.name.as_str()))
+        {
+            server.disabled.get_or_insert(Disabled { reason: "deniedMcpServers names it".to_owned(), location });
+        }
+        if let Some((location, allowed)) = names("allowedMcpServers")
+            && allowed.iter().all(Option::is_some)
+            && !allowed.contains(&Some(server.name.as_str()))
+        {
+            let reason = "allowedMcpServers does not name it".to_owned();
+            server.disabled.get_or_insert(Disabled { reason, location });
+        }
+    }
+}
+
+/// Whether these settings are the person's, or those of the machine: a project cannot give itself more.
+fn is_of_person(path: &Path, environment: &Environment) -> bool {
+    !path.starts_with(environment.folder.join(".claude"))
+        || user_folder(environment).is_some_and(|folder| path.starts_with(folder))
+}
+
+/// The environment in which `${VAR}` is expanded: with `env` of the person's and the machine's settings (`clients.md` 1.4).
+pub(super) fn expanding(environment: &Environment) -> Environment {
+    let own = settings(environment).into_iter().filter(|path| is_of_person(path, environment));
+    environment.with(own.flat_map(|path| variables(&path, environment)))
+}
+
+/// What `env` of all settings gives to every program.
+pub(super) fn given(environment: &Environment) -> Vec<(String, Expanded)> {
+    let value = |(name, value): (String, String)| {
+        (name, Expanded { written: "(settings)".to_owned(), value: Secret::new(value) })
+    };
+    settings(environment).iter().flat_map(|path| variables(path, environment)).map(value).collect()
+}
+
+fn variables(path: &Path, environment: &Environment) -> Vec<(String, String)> {
+    let Some(root) = read(path, environment, &mut Vec::new()) else { return Vec::new() };
+    let of_root = || root.object("").ok()?.get("env")?.object("").ok();
+    let members = of_root().map(|env| env.members.as_slice()).unwrap_or_default();
+    members.iter().filter_map(|member| Some((member.key.clone(), member.node.text()?.to_owned()))).collect()
 }
 
 fn not_read(member: &Member) -> Finding {

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use super::entry::{self, Entry, Field};
-use super::{Content, File, Source, expand};
+use super::{Content, File, Source, codex_check, expand};
 use crate::document::{Document, Fault, Member, Node, Object, Syntax, Value};
 use crate::environment::Environment;
 use crate::files;
@@ -78,22 +78,6 @@ const STARTUP: Duration = Duration::from_secs(30);
 /// How long one that is not required is waited for (`mcp_optional_startup_grace_ms`).
 const GRACE: Duration = Duration::from_secs(1);
 
-/// Keys that only a remote server may have.
-const OF_REMOTE: [&str; 8] = [
-    "http_headers",
-    "env_http_headers",
-    "http_headers_helper",
-    "bearer_token",
-    "bearer_token_env_var",
-    "auth",
-    "oauth",
-    "oauth_resource",
-];
-/// Keys that only a program may have.
-const OF_PROGRAM: [&str; 4] = ["args", "env", "env_vars", "cwd"];
-/// Ways to approve of calls.
-const APPROVALS: [&str; 4] = ["auto", "prompt", "writes", "approve"];
-
 impl Source for ConfigToml {
     fn client(&self) -> Client {
         Client::Codex
@@ -120,6 +104,13 @@ impl Source for ConfigToml {
     fn read(&self, root: &Node, file: &File<'_>) -> Result<Content, Fault> {
         let root = root.object("")?;
         let Some(servers) = root.get("mcp_servers") else { return Ok(Content::default()) };
+        let grace = root.get("mcp_optional_startup_grace_ms");
+        let is_whole = |node: &&Node| matches!(&node.value, Value::Number(number) if number.parse::<u64>().is_ok());
+        if let Some(node) = grace.filter(|node| !is_whole(node)) {
+            return Err(
+                node.fault("mcp_optional_startup_grace_ms: expected a whole number; Codex does not start with this")
+            );
+        }
         let grace = entry::number(root, "mcp_optional_startup_grace_ms").ok().flatten();
         let grace = grace.and_then(|ms| Duration::try_from_secs_f64(ms / 1000.0).ok()).unwrap_or(GRACE);
         let members = &servers.object("mcp_servers")?.members;
@@ -146,7 +137,9 @@ fn home(environment: &Environment) -> Option<PathBuf> {
 
 /// Whether the client finds this file in the folder, rather than in the person's own.
 fn is_of_project(file: &File<'_>) -> bool {
-    file.is_found && file.path == file.environment.folder.join(".codex/config.toml")
+    let own = home(file.environment).map(|home| home.join("config.toml"));
+    let is_own = own.is_some_and(|own| super::is_same(&own, file.path));
+    file.is_found && !is_own && file.path == file.environment.folder.join(".codex/config.toml")
 }
 
 /// Whether the person's own file calls the folder trusted: a project's file is read only then.
@@ -168,7 +161,7 @@ fn server(member: &Member, environment: &Environment, grace: Duration) -> Result
         message: format!("mcp_servers.{}: {reason}; Codex does not start with this", member.key),
     };
     let object = entry.object().map_err(fault)?;
-    check(object).map_err(fault)?;
+    codex_check::check(object).map_err(fault)?;
     let transport = transport(&mut entry, object, environment).map_err(fault)?;
     let transport = match lost(member, object, environment) {
         Some(reason) => Err(reason),
@@ -195,42 +188,6 @@ fn server(member: &Member, environment: &Environment, grace: Duration) -> Result
     let patience = Some(Patience { budget, advice });
     let server = entry.finish(transport, &KEYS);
     Ok(Server { disabled, required: Some(required), patience, startup: Some(startup), filter, ..server })
-}
-
-/// What ends the whole program, in disabled entries, too: wrong types and values of known keys, keys of the other kind of server.
-fn check(object: &Object) -> Result<(), String> {
-    let (is_program, is_remote) = (object.get("command").is_some(), object.get("url").is_some());
-    let misplaced = |keys: &[&str], beside: &str| match keys.iter().find(|key| object.get(key).is_some()) {
-        Some(key) => Err(format!("{key} does not go with {beside}")),
-        None => Ok(()),
-    };
-    if is_program && !is_remote {
-        misplaced(&OF_REMOTE, "command")?;
-    }
-    if is_remote && !is_program {
-        misplaced(&OF_PROGRAM, "url")?;
-    }
-    for key in ["enabled", "required", "supports_parallel_tool_calls"] {
-        entry::flag(object, key, false)?;
-    }
-    for (key, words) in
-        [("default_tools_approval_mode", &APPROVALS[..]), ("startup_readiness", &["connection", "catalog"][..])]
-    {
-        if let Some(node) = object.get(key).filter(|node| node.text().is_none_or(|text| !words.contains(&text))) {
-            return Err(format!(
-                "{key}: expected {}, found {}",
-                words.join(" or "),
-                node.text().unwrap_or(node.kind())
-            ));
-        }
-    }
-    if entry::number(object, "startup_timeout_ms")?.is_some_and(|number| number.fract() != 0.0) {
-        return Err("startup_timeout_ms: expected a whole number".to_owned());
-    }
-    if entry::number(object, "tool_timeout_sec")?.is_some_and(|number| number < 0.0) {
-        return Err("tool_timeout_sec: expected a time".to_owned());
-    }
-    object.get("tools").map_or(Ok(()), |node| node.object("tools").map(drop).map_err(|fault| fault.message))
 }
 
 /// What loses this one server.
@@ -373,7 +330,7 @@ mod tests {
         let root = Document::new("config.toml", text.as_bytes()).parse(Syntax::Toml).expect("TOML");
         let environment =
             Environment::of(&[("HOME", "/h"), ("PATH", "/bin"), ("GITHUB_TOKEN", "t0ken"), ("EMPTY", "")]);
-        let file = File { path: Path::new("/config.toml"), is_found: true, environment: &environment };
+        let file = File { path: Path::new("/config.toml"), is_found: true, is_given: false, environment: &environment };
         ConfigToml
             .read(&root, &file)
             .map(|content| content.servers)

@@ -120,8 +120,8 @@ fn stdio(entry: &mut Entry<'_>, object: &Object, workspace: &Path) -> Result<Std
     let mut environment = Vec::new();
     if let Some(node) = object.get("envFile") {
         let path = entry.text(node, "envFile", Field::Folder)?;
-        let path = workspace.join(path.value.reveal());
-        let text = files::read_text(&path).map_err(|error| format!("envFile: {}: {error}", path.display()))?;
+        let file = workspace.join(path.value.reveal());
+        let text = files::read_text(&file).map_err(|error| format!("envFile: {}: {error}", path.written))?;
         environment.extend(variables(&text));
     }
     environment.extend(values(entry, object)?);
@@ -184,7 +184,7 @@ mod tests {
     fn read(source: &dyn Source, path: &str, text: &str) -> Result<Vec<Server>, String> {
         let root = Document::new("mcp.json", text.as_bytes()).parse(Syntax::Loose).expect("JSON");
         let environment = Environment::of(&[("TOKEN", "t0ken"), ("HOME", "/home/me")]);
-        let file = File { path: Path::new(path), is_found: true, environment: &environment };
+        let file = File { path: Path::new(path), is_found: true, is_given: false, environment: &environment };
         source.read(&root, &file).map(|content| content.servers).map_err(|fault| fault.message)
     }
 

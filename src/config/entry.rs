@@ -3,7 +3,7 @@
 use crate::document::{Fault, Member, Node, Object, Value};
 use crate::environment::Environment;
 use crate::server::{
-    Expanded, Location, Secret, Server, ServerName, ToolFilter, Transport, VariableState, VariableUse,
+    Expanded, Location, Origin, Secret, Server, ServerName, ToolFilter, Transport, VariableState, VariableUse,
 };
 
 /// Where in an entry a text stands: clients replace variables in some fields only.
@@ -73,6 +73,7 @@ impl<'a> Entry<'a> {
             variables: self.variables,
             unknown_keys,
             notices: Vec::new(),
+            origin: Origin::Given,
             disabled: None,
             required: None,
             patience: None,

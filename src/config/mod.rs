@@ -3,6 +3,7 @@
 mod claude;
 mod claude_settings;
 mod codex;
+mod codex_check;
 mod editors;
 mod entry;
 mod expand;
@@ -42,6 +43,8 @@ struct File<'a> {
     path: &'a Path,
     /// Whether the client finds it by itself where this run was started, rather than being pointed to it.
     is_found: bool,
+    /// Whether this run was pointed to it.
+    is_given: bool,
     environment: &'a Environment,
 }
 
@@ -124,57 +127,39 @@ pub(crate) fn load(
 ) -> Result<Configuration, Error> {
     let source = source(named, client)?;
     let found = found(source, environment);
-    let paths: Vec<PathBuf> = if named.is_empty() {
-        found.clone()
-    } else {
-        named.iter().rev().map(|path| environment.folder.join(path)).collect()
-    };
+    let is_given = !named.is_empty();
+    let paths: Vec<PathBuf> =
+        if is_given { named.iter().rev().map(|path| environment.folder.join(path)).collect() } else { found.clone() };
     let Some(first) = paths.first() else {
         let wanted = source.places(environment);
         let wanted = wanted.first().map(|path| shown(path, &environment.folder)).unwrap_or_default();
-        return Err(Error::NoConfig {
-            wanted,
-            client: source.client().name(),
-            folder: environment.folder.display().to_string(),
-        });
+        let folder = environment.folder.display().to_string();
+        return Err(Error::NoConfig { wanted, client: source.client().name(), folder });
     };
-    let folder = first.parent().map_or_else(|| environment.folder.clone(), Path::to_path_buf);
-    let mut configuration = Configuration {
-        client: source.client(),
-        files: Vec::new(),
-        folder,
-        servers: Vec::new(),
-        findings: Vec::new(),
-        elsewhere: Vec::new(),
-    };
+    let file = |path| File { path, is_found: found.iter().any(|other| is_same(other, path)), is_given, environment };
+    let mut configuration = Configuration::empty(source.client(), folder_of(first, environment));
     let mut layers: Option<(Node, &Path)> = None;
     for path in &paths {
-        let file = File { path, is_found: found.iter().any(|other| is_same(other, path)), environment };
         let shown = shown(path, &environment.folder);
-        if let Some(reason) = source.passes_over(&file).filter(|_| named.is_empty()) {
+        if let Some(reason) = source.passes_over(&file(path)).filter(|_| !is_given) {
             configuration.findings.push(passed_over(&shown, &reason));
             continue;
         }
-        let Some(root) = tree(source, path, &shown, named.is_empty())? else {
-            configuration.files.push(shown);
-            continue;
-        };
-        configuration.files.push(shown);
-        match source.layers() {
-            None => configuration.add(source.read(&root, &file).map_err(fault)?),
-            Some(depth) => {
-                layers = Some(match layers {
-                    None => (root, path.as_path()),
-                    Some((above, path)) => (above.over(root, depth), path),
-                });
-            }
+        if configuration.files.is_empty() {
+            configuration.folder = folder_of(path, environment);
+        }
+        configuration.files.push(shown.clone());
+        let Some(root) = tree(source, path, &shown, !is_given)? else { continue };
+        match (source.layers(), layers.take()) {
+            (None, _) => configuration.add(source.read(&root, &file(path)).map_err(fault)?),
+            (Some(_), None) => layers = Some((root, path)),
+            (Some(depth), Some((above, path))) => layers = Some((above.over(root, depth), path)),
         }
     }
     if let Some((root, path)) = layers {
-        let file = File { path, is_found: found.iter().any(|other| is_same(other, path)), environment };
-        configuration.add(source.read(&root, &file).map_err(fault)?);
+        configuration.add(source.read(&root, &file(path)).map_err(fault)?);
     }
-    if named.is_empty() || paths.iter().any(|path| found.iter().any(|other| is_same(other, path))) {
+    if paths.iter().any(|path| file(path).is_found) {
         source.settle(&mut configuration, environment);
     } else {
         configuration.elsewhere.extend(names_in(source, &found, environment));
@@ -182,7 +167,16 @@ pub(crate) fn load(
     Ok(configuration)
 }
 
+fn folder_of(path: &Path, environment: &Environment) -> PathBuf {
+    path.parent().map_or_else(|| environment.folder.clone(), Path::to_path_buf)
+}
+
 impl Configuration {
+    fn empty(client: Client, folder: PathBuf) -> Self {
+        let (files, servers) = (Vec::new(), Vec::new());
+        Self { client, files, folder, servers, findings: Vec::new(), elsewhere: Vec::new() }
+    }
+
     /// Adds what a file holds; a name that is known stays as it is.
     fn add(&mut self, content: Content) {
         self.findings.extend(content.findings);
@@ -227,7 +221,7 @@ fn passed_over(shown: &str, reason: &str) -> Finding {
 /// The names of the servers in these files, faults aside: they are not those of this run.
 fn names_in(source: &dyn Source, paths: &[PathBuf], environment: &Environment) -> Vec<ServerName> {
     let names = |path: &PathBuf| {
-        let file = File { path, is_found: true, environment };
+        let file = File { path, is_found: true, is_given: false, environment };
         let root = tree(source, path, "", true).ok()??;
         Some(source.read(&root, &file).ok()?.servers.into_iter().map(|server| server.name))
     };
@@ -261,7 +255,13 @@ fn source(named: &[PathBuf], client: Option<Client>) -> Result<&'static dyn Sour
 
 /// The files that the client finds by itself, most important first.
 fn found(source: &dyn Source, environment: &Environment) -> Vec<PathBuf> {
-    source.places(environment).into_iter().filter(|path| path.symlink_metadata().is_ok()).collect()
+    let mut found: Vec<PathBuf> = Vec::new();
+    for path in source.places(environment).into_iter().filter(|path| path.symlink_metadata().is_ok()) {
+        if !found.iter().any(|known| is_same(known, &path)) {
+            found.push(path);
+        }
+    }
+    found
 }
 
 fn read(path: &Path, shown: &str) -> Result<Document, Error> {

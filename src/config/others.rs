@@ -257,9 +257,13 @@ impl Source for OpenCode {
             Some(Node { value: Value::Object(servers), .. }) if servers.get("type").is_none() => &servers.members,
             _ => &mcp.members,
         };
-        let folder = file.path.parent().unwrap_or(&file.environment.folder);
-        let dialect = expand::Curly { environment: file.environment, folder };
-        let servers = members.iter().map(|member| opencode(member, &dialect)).collect();
+        let read = |member: &Member| {
+            // Of several layers, each finds its files from its own folder.
+            let path = file.environment.folder.join(&member.location.file);
+            let folder = path.parent().unwrap_or(&file.environment.folder);
+            opencode(member, &expand::Curly { environment: file.environment, folder })
+        };
+        let servers = members.iter().map(read).collect();
         Ok(Content { servers, findings: Vec::new() })
     }
 }
@@ -371,7 +375,7 @@ mod tests {
     fn read(source: &dyn Source, text: &str) -> Vec<Server> {
         let root = Document::new("f", text.as_bytes()).parse(source.syntax()).expect("a tree");
         let environment = Environment::of(&[("TOKEN", "t0ken"), ("HOME", "/home/me")]);
-        let file = File { path: Path::new("/w/f"), is_found: true, environment: &environment };
+        let file = File { path: Path::new("/w/f"), is_found: true, is_given: false, environment: &environment };
         source.read(&root, &file).expect("servers").servers
     }
 

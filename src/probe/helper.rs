@@ -12,7 +12,7 @@ use crate::interrupt::Interrupt;
 use crate::server::{Expanded, HeaderHelper, RemoteServer, Secret};
 
 /// How long a helper may take.
-const LONGEST: Duration = Duration::from_secs(10);
+pub(super) const LONGEST: Duration = Duration::from_secs(10);
 /// How much it may print.
 const MOST: usize = 64 * 1024;
 /// How long its words may take to arrive once it has ended.

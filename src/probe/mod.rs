@@ -55,7 +55,9 @@ fn probe(server: &Server, limits: &Limits, interrupt: &Interrupt) -> Observation
             return Observation::failed(failure, began.elapsed());
         }
     };
-    let usual = || deadline::default_budget(transport).max(server.startup.unwrap_or_default());
+    // A helper has its own ten seconds, as it has in the client.
+    let helping = if server.has_helper() { helper::LONGEST } else { Duration::ZERO };
+    let usual = || deadline::default_budget(transport).max(server.startup.unwrap_or_default()) + helping;
     let budget = limits.timeout.unwrap_or_else(usual);
     let deadline = Deadline::start(budget, limits.run_end);
     if deadline.remaining().is_none() {

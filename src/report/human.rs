@@ -62,6 +62,12 @@ fn what_failed(verdict: &Verdict, summary: Summary) -> String {
     let failing: Vec<&ServerVerdict> = verdict.servers.iter().filter(|server| has_error(verdict, server)).collect();
     let Summary { tools_expected, tools_verified, .. } = summary;
     let of = count(summary.servers - summary.skipped, "server");
+    if failing.is_empty() {
+        return format!(
+            "{}; {tools_verified} of {tools_expected} locked tools verified",
+            count(summary.errors, "error")
+        );
+    }
     format!("{} of {of} not as expected; {tools_verified} of {tools_expected} locked tools verified", failing.len())
 }
 

@@ -10,3 +10,39 @@ pub(super) fn texts(finding: &Finding) -> Vec<String> {
     texts.extend(finding.help.iter().map(|help| format!("help: {help}")));
     texts
 }
+
+/// A file as the root of the repository sees it: `sub/` and `../.mcp.json` -> `.mcp.json`.
+pub(super) fn from_root(way: &str, file: &str) -> String {
+    if file.starts_with('/') {
+        return file.to_owned();
+    }
+    let mut parts: Vec<&str> = way.split('/').filter(|part| !part.is_empty()).collect();
+    for part in file.split('/').filter(|part| !matches!(*part, "" | ".")) {
+        if part == ".." && parts.last().is_some_and(|last| *last != "..") {
+            parts.pop();
+        } else {
+            parts.push(part);
+        }
+    }
+    parts.join("/")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::from_root;
+
+    #[test]
+    fn files_are_named_from_the_root() {
+        let rows = [
+            ("", ".mcp.json", ".mcp.json"),
+            ("sub/", ".mcp.json", "sub/.mcp.json"),
+            ("sub/deep/", "../.mcp.json", "sub/.mcp.json"),
+            ("sub/", "../.mcp.json", ".mcp.json"),
+            ("", "../x", "../x"),
+            ("sub/", "/etc/x", "/etc/x"),
+        ];
+        for (way, file, expected) in rows {
+            assert_eq!(from_root(way, file), expected);
+        }
+    }
+}

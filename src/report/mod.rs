@@ -26,10 +26,10 @@ pub(crate) fn write(verdict: &Verdict, job: &Job, output: &Output) -> Result<(),
         let mut text = Vec::new();
         match spec.format {
             Format::Json => json::verdict(&mut text, verdict)?,
-            Format::Github => github::verdict(&mut text, verdict)?,
+            Format::Github => github::verdict(&mut text, verdict, &output.from_root)?,
             Format::Markdown => markdown::verdict(&mut text, verdict)?,
             Format::Junit => junit::verdict(&mut text, verdict)?,
-            Format::Sarif => sarif::verdict(&mut text, verdict)?,
+            Format::Sarif => sarif::verdict(&mut text, verdict, &output.from_root)?,
             Format::Human if *job == Job::Tools => tools::render(&mut text, verdict, output.verbose)?,
             Format::Human => {
                 // On standard output the difference has been shown already, before anything was written.
@@ -94,10 +94,10 @@ pub(crate) fn write_error(error: &Error, output: Option<&Output>) {
         let rendered = match spec.format {
             Format::Human => continue,
             Format::Json => json::error(&mut text, error),
-            Format::Github => github::error(&mut text, error),
+            Format::Github => github::error(&mut text, error, &output.from_root),
             Format::Markdown => markdown::error(&mut text, error),
             Format::Junit => junit::error(&mut text, error),
-            Format::Sarif => sarif::error(&mut text, error),
+            Format::Sarif => sarif::error(&mut text, error, &output.from_root),
         };
         let _ = rendered.and_then(|()| sink::write(spec, output.color, &String::from_utf8_lossy(&text)));
     }

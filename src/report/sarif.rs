@@ -6,7 +6,7 @@ use percent_encoding::{AsciiSet, CONTROLS, utf8_percent_encode};
 use serde_json::{Value, json};
 use sha1::{Digest as _, Sha1};
 
-use super::lines::texts;
+use super::lines::{from_root, texts};
 use crate::error::Error;
 use crate::finding::{Code, Finding, Severity};
 use crate::server::Location;
@@ -33,10 +33,10 @@ const PATH: &AsciiSet = &CONTROLS
     .add(b'^');
 
 /// The whole report.
-pub(super) fn verdict(out: &mut dyn Write, verdict: &Verdict) -> io::Result<()> {
+pub(super) fn verdict(out: &mut dyn Write, verdict: &Verdict, root: &str) -> io::Result<()> {
     // A result without a place is not shown: the configuration is about the nearest there is.
     let fallback = verdict.configs.first().cloned().unwrap_or_else(|| verdict.lock.clone());
-    let results: Vec<Value> = verdict.findings.iter().map(|finding| result(finding, &fallback)).collect();
+    let results: Vec<Value> = verdict.findings.iter().map(|finding| result(finding, &fallback, root)).collect();
     run(out, &results, &json!([{ "executionSuccessful": true, "exitCode": verdict.exit.code() }]))
 }
 
@@ -72,7 +72,7 @@ fn level(severity: Severity) -> &'static str {
     }
 }
 
-fn result(finding: &Finding, fallback: &str) -> Value {
+fn result(finding: &Finding, fallback: &str, root: &str) -> Value {
     let server = finding.server.as_ref().map_or("", |server| server.as_str());
     let lines: Vec<String> = texts(finding).iter().map(|text| escape(text)).collect();
     let about = if server.is_empty() { String::new() } else { format!("{}: ", escape(server)) };
@@ -81,17 +81,17 @@ fn result(finding: &Finding, fallback: &str) -> Value {
         "ruleIndex": Code::ALL.iter().position(|code| *code == finding.code),
         "level": level(finding.severity),
         "message": { "text": format!("{about}{}", lines.join("\n")) },
-        "locations": [place(finding.location.as_ref(), fallback)],
+        "locations": [place(finding.location.as_ref(), fallback, root)],
         "partialFingerprints": { "mcpPreflight/v1": fingerprint(finding, server) },
         "properties": { "server": server, "tools": finding.tools },
     })
 }
 
-fn place(location: Option<&Location>, fallback: &str) -> Value {
+fn place(location: Option<&Location>, fallback: &str, root: &str) -> Value {
     let (file, line, column) =
         location.map_or((fallback, 1, 1), |location| (location.file.as_str(), location.line, location.column));
     json!({ "physicalLocation": {
-        "artifactLocation": { "uri": utf8_percent_encode(file, PATH).to_string() },
+        "artifactLocation": { "uri": utf8_percent_encode(&from_root(root, file), PATH).to_string() },
         "region": { "startLine": line, "startColumn": column },
     } })
 }
@@ -118,14 +118,14 @@ fn fingerprint(finding: &Finding, server: &str) -> String {
 }
 
 /// Why no gate was performed.
-pub(super) fn error(out: &mut dyn Write, error: &Error) -> io::Result<()> {
+pub(super) fn error(out: &mut dyn Write, error: &Error, root: &str) -> io::Result<()> {
     let text = match error.help() {
         Some(help) => format!("{}\nhelp: {}", error.text(), escape(&help)),
         None => error.text(),
     };
     let mut notification = json!({ "level": "error", "message": { "text": text } });
     if let Some(location) = error.location() {
-        notification["locations"] = json!([place(Some(location), "")]);
+        notification["locations"] = json!([place(Some(location), "", root)]);
     }
     let invocation = json!([{
         "executionSuccessful": false,

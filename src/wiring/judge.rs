@@ -19,6 +19,8 @@ pub(crate) struct KnownServer {
     pub(crate) prefix: String,
     /// The full names; `None` where nothing is known of them.
     pub(crate) offered: Option<Vec<String>>,
+    /// Whether it listed them; without a probe they are those of the lock.
+    pub(crate) is_listed: bool,
 }
 
 /// What a text comes to.
@@ -38,16 +40,18 @@ pub(crate) fn judge(rules: &[Rule], servers: &[KnownServer], as_needs: bool) -> 
     for rule in rules {
         for text in alternatives(rule) {
             let Match::Dead(reason, server) = matches(text, rule.kind, servers) else { continue };
-            findings.push(finding(
-                rule,
-                text,
-                &reason,
-                server.as_ref(),
-                as_needs && rule.kind.is_need() && is_exact(text),
-            ));
+            let is_need = as_needs && rule.kind.is_need() && is_exact(text);
+            let is_open = servers.iter().any(|known| Some(&known.name) == server.as_ref() && !known.is_listed);
+            let finding = finding(rule, text, &reason, server.as_ref(), is_need && !is_open);
+            findings.push(if is_open { finding.severity(Severity::Note) } else { finding });
         }
     }
     findings
+}
+
+/// Whether any exact name is needed.
+pub(crate) fn has_needs(rules: &[Rule]) -> bool {
+    rules.iter().any(|rule| rule.kind.is_need() && is_exact(&rule.text))
 }
 
 /// The servers that exact names count on.
@@ -167,7 +171,8 @@ fn matches_tool(name: &str, tool: &str, server: &KnownServer) -> Match {
     let reason = if right != name && offered.contains(&right) {
         format!("the client writes that name {right}")
     } else {
-        "the server offers no such tool".to_owned()
+        let who = if server.is_listed { "the server offers" } else { "the lock has" };
+        format!("{who} no such tool")
     };
     Match::Dead(reason, Some(server.name.clone()))
 }

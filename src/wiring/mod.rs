@@ -8,7 +8,7 @@ mod settings;
 use crate::environment::Environment;
 use crate::server::{Location, ServerName};
 
-pub(crate) use judge::{KnownServer, judge, needed_servers};
+pub(crate) use judge::{KnownServer, has_needs, judge, needed_servers};
 
 /// One text that names tools.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -80,6 +80,6 @@ fn server_of<'a>(servers: &'a [KnownServer], rest: &str) -> Option<(&'a KnownSer
 impl KnownServer {
     /// A server with the full names it offers; `None` where nothing is known of them.
     pub(crate) fn new(name: &ServerName, offered: Option<Vec<String>>) -> Self {
-        Self { name: name.clone(), prefix: crate::naming::of_server(name.as_str()), offered }
+        Self { name: name.clone(), prefix: crate::naming::of_server(name.as_str()), offered, is_listed: true }
     }
 }

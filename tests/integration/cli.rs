@@ -1,5 +1,7 @@
 //! The command line and its errors.
 
+use serde_json::json;
+
 use crate::harness::Project;
 
 #[test]
@@ -15,7 +17,6 @@ fn a_wrong_command_line_is_64() {
         &["--allow-empty", "s"],
         &["--format", "yaml"],
         &["--format", "json="],
-        &["--format", "json", "--format", "human"],
         &["-q", "-v"],
         &["--update-lock", "--optional", "s"],
         &["--update-lock", "tools"],
@@ -26,6 +27,22 @@ fn a_wrong_command_line_is_64() {
         let run = project.run(arguments).expect(64);
         assert_eq!(run.stdout, "", "{run}");
         assert_ne!(run.stderr, "", "{arguments:?} was refused without a word");
+    }
+}
+
+/// Nobody looks for the reason on standard error where a report was asked for.
+#[test]
+fn a_wrong_command_line_is_reported_where_the_report_was_wanted() {
+    let project = Project::of("healthy").locked(&["alpha"]);
+    let run = project.run(&["--format", "json", "--format", "human"]).expect(64);
+    assert!(run.json()["error"]["message"].as_str().is_some_and(|text| text.contains("standard output")), "{run}");
+    let run = project.run(&["--format", "json=r.json", "--server", "nobody"]).expect(64);
+    assert_eq!(run.stdout, "", "{run}");
+    let report: serde_json::Value = serde_json::from_str(&project.read("r.json")).expect("a report");
+    assert_eq!((&report["exit_code"], &report["verdict"]), (&json!(64), &json!("fail")));
+    for twice in [["json=r.json", "junit=r.json"], ["json=r.json", "json=./r.json"]] {
+        let run = project.run(&["--format", twice[0], "--format", twice[1]]).expect(64);
+        assert!(run.stderr.contains("two formats want the file"), "{run}");
     }
 }
 

@@ -229,7 +229,7 @@ fn commands_in_advice_are_those_of_this_run() {
     project.write("my dir/m.json", json!({ "mcpServers": { "s": stdio("healthy") } }).to_string());
     project.write("l.json", "{}");
     let run = project.run(&["--client", "claude", "-c", "my dir/m.json", "-l", "l.json"]).expect(0);
-    let command = "`mcp-preflight --update-lock --client claude --config 'my dir/m.json' --lock l.json --server s`";
+    let command = "`mcp-preflight --update-lock --client claude --config 'my dir/m.json' --lock l.json --server=s`";
     assert!(run.stdout.contains(command), "{run}");
     let run = project.run(&["-c", "my dir/m.json"]).expect(78);
     assert!(run.stderr.contains("`mcp-preflight --update-lock --config 'my dir/m.json'`"), "{run}");
