@@ -261,3 +261,126 @@ fn vs_code_falls_back_to_the_older_transport() {
     project.write(".vscode/mcp.json", json!({ "servers": { "s": entry } }).to_string());
     project.run(&["-c", ".vscode/mcp.json", "-l", "mcp-tools.lock.json"]).expect(0);
 }
+
+/// The person's own file about the project's folder.
+fn own_file(project: &Project, of_folder: serde_json::Value, more: &str) {
+    let folder = project.path("").canonicalize().expect("a folder").display().to_string();
+    project.write(".claude.json", json!({ "history": more, "projects": { folder: of_folder } }).to_string());
+}
+
+#[test]
+fn a_server_that_is_switched_off_or_denied_stays_so_from_every_scope() {
+    let lock = |project: Project| project.locked(&["alpha", "beta", "gamma"]);
+    // A server of this folder alone takes the place of the project's, and is switched off as that one is.
+    let local = lock(Project::with(&[("s", json!({ "command": "gone" }))]));
+    own_file(&local, json!({ "mcpServers": { "s": stdio("healthy") } }), "");
+    local.run(&[]).expect(0);
+    own_file(&local, json!({ "mcpServers": { "s": stdio("healthy") }, "disabledMcpServers": ["s"] }), "");
+    assert!(local.run(&[]).expect(78).stdout.contains("disabledMcpServers"));
+    // Histories make this file large.
+    let large = lock(Project::of("healthy"));
+    own_file(&large, json!({ "disabledMcpServers": ["s"] }), &"x".repeat(3_000_000));
+    assert!(large.run(&[]).expect(78).stdout.contains("disabledMcpServers"));
+    for (settings, word) in [
+        (r#"{"deniedMcpServers": [{"serverName": "s"}]}"#, "deniedMcpServers"),
+        (r#"{"allowedMcpServers": [{"serverName": "t"}]}"#, "allowedMcpServers"),
+    ] {
+        let denied = lock(Project::of("healthy"));
+        denied.write("home/settings.json", settings);
+        let home = denied.path("home").display().to_string();
+        assert!(denied.env("CLAUDE_CONFIG_DIR", &home).run(&[]).expect(78).stdout.contains(word));
+    }
+    // The client is pointed to one of two: only what it finds by itself can be rejected.
+    let two = Project::of("healthy");
+    two.write("other.json", json!({ "mcpServers": { "o": stdio("healthy") } }).to_string());
+    two.write(".claude/settings.json", r#"{"disabledMcpjsonServers": ["s", "o"]}"#);
+    let tools = json!(["alpha", "beta", "gamma"]);
+    two.write("mcp-tools.lock.json", json!({ "s": tools, "o": tools }).to_string());
+    let run = two.run(&["-c", "other.json", "-c", ".mcp.json", "--format", "json"]).expect(78);
+    assert_eq!(codes(&run), ["server-disabled"]);
+    assert_eq!(run.json()["findings"][0]["server"], json!("s"));
+}
+
+#[test]
+fn variables_of_settings_reach_servers_as_the_client_passes_them() {
+    let entry = json!({
+        "command": fake_server(),
+        "args": ["stdio", scenario("names-from-environment")],
+        "env": { "PF_C": "${PF_A:-none}/${PF_B:-none}" }
+    });
+    let failing = json!({ "command": "sh", "args": ["-c", "echo a $PF_A b $PF_B >&2; exit 1"] });
+    let project = Project::with(&[("s", entry), ("t", failing)]).locked(&["x"]);
+    project.write("home/settings.json", r#"{"env": {"PF_A": "personal-a"}}"#);
+    project.write(".claude/settings.json", r#"{"env": {"PF_B": "projects-b"}}"#);
+    let home = project.path("home").display().to_string();
+    let project = project.env("CLAUDE_CONFIG_DIR", &home);
+    let run = project.run(&["--format", "json"]).expect(78);
+    // What a project gives goes to its servers, and is not used where the entry names a variable.
+    let offered = json!(["a personal-a", "b projects-b", "c personal-a/none"]);
+    assert_eq!(run.json()["servers"][0]["added"], offered, "{run}");
+    // Where they are no names they may be secrets.
+    assert!(project.run(&["--server", "t"]).expect(0).stdout.contains("| a *** b ***"));
+}
+
+#[test]
+fn a_filter_that_lets_nothing_through_is_no_expectation() {
+    let project = Project::new();
+    project.write("config.toml", table("s", "healthy", "required = true\nenabled_tools = [\"gone\"]"));
+    let run = project.run(&["-c", "config.toml", "--update-lock"]).expect(78);
+    assert!(run.stdout.contains("its entry lets through nothing"), "{run}");
+    assert!(!project.path("mcp-tools.lock.json").exists());
+}
+
+#[test]
+fn a_lock_that_was_named_has_to_be_there_and_needs_have_to_be_some() {
+    let project = Project::of("healthy");
+    project.run(&["--needs-from-rules", "-l", "gone.json", "--allowed-tools", "mcp__s__alpha"]).expect(78);
+    project.run(&["--needs-from-rules"]).expect(78);
+    project.run(&["--needs-from-rules", "--allowed-tools", "mcp__s__alpha"]).expect(0);
+}
+
+#[test]
+fn secrets_are_masked_as_go_and_python_print_them() {
+    let project = Project::with(&[(
+        "s",
+        json!({ "command": "sh", "args": ["-c", "printf '%s\\n' \"$AS_GO\" \"$AS_REPR\" \"$AS_BYTES\" >&2; exit 1"],
+            "env": { "TOKEN": "${REPORT_API_TOKEN}" } }),
+    )])
+    .locked(&["alpha"])
+    .env("REPORT_API_TOKEN", "ab&cd<ef'gé\\h")
+    .env("AS_GO", r#"{"t":"ab\u0026cd\u003cef'gé\\h"}"#)
+    .env("AS_REPR", r"'ab&cd<ef\'gé\\h'")
+    .env("AS_BYTES", r"b'ab&cd<ef\'g\xc3\xa9\\h'");
+    let run = project.run(&[]).expect(78);
+    assert!(!run.stdout.contains("ab&cd") && !run.stdout.contains("cd\\u003c"), "{run}");
+    assert_eq!(run.stdout.matches("***").count(), 3, "{run}");
+}
+
+#[test]
+fn annotations_name_files_from_the_root_of_the_repository() {
+    let project = Project::new();
+    project.write("sub/.mcp.json", json!({ "mcpServers": { "s": stdio("exit-at-start") } }).to_string());
+    project.write("sub/mcp-tools.lock.json", r#"{"s": ["a"]}"#);
+    let root = project.path("").canonicalize().expect("a folder").display().to_string();
+    let project = project.env("GITHUB_WORKSPACE", &root);
+    let run = project.run_in("sub", &["--format", "github"]).expect(78);
+    assert!(run.stdout.contains("::error file=sub/.mcp.json,line=1,"), "{run}");
+    let run = project.run_in("sub", &["--format", "sarif"]).expect(78);
+    let place = &run.json()["runs"][0]["results"][0]["locations"][0]["physicalLocation"]["artifactLocation"]["uri"];
+    assert_eq!(place, &json!("sub/.mcp.json"));
+}
+
+#[test]
+fn names_cannot_break_a_report_or_a_commit_message() {
+    let name = "a\nSigned-off-by: x\u{ffff}\u{fdd0}";
+    let project = Project::with(&[(name, stdio("healthy"))]);
+    let run = project.run(&["--update-lock"]).expect(0);
+    let message = run.stdout.lines().find(|line| line.contains("Lock MCP tools:")).unwrap_or_else(|| panic!("{run}"));
+    assert!(message.contains("a\\u{a}Signed-off-by") || message.contains("a\\nSigned-off-by"), "{run}");
+    project.write("mcp-tools.lock.json", json!({ name: ["gone"] }).to_string());
+    let run = project.run(&["--format", "junit"]).expect(78);
+    // XML 1.0, section 2.2.
+    let is_character =
+        |c: char| matches!(c, '\t' | '\n' | '\r' | ' '..='\u{d7ff}' | '\u{e000}'..='\u{fffd}' | '\u{10000}'..);
+    assert!(run.stdout.chars().all(is_character), "{run}");
+}
