@@ -85,6 +85,10 @@ impl Source for McpJson {
         Ok(Content { servers, findings: Vec::new() })
     }
 
+    fn restrict(&self, servers: &mut [Server], environment: &Environment) {
+        claude_settings::restrict(servers, environment);
+    }
+
     /// Only servers of a project can be rejected, or stand behind another one; those of a file given with `--mcp-config` are asked for (1.3).
     fn settle(&self, configuration: &mut Configuration, environment: &Environment) {
         configuration.findings.extend(claude_settings::managed());

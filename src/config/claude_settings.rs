@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use super::claude_policy::Policy;
 use super::shown;
 use crate::document::{Document, Member, Node, Object, Syntax, Value};
 use crate::environment::Environment;
@@ -27,9 +28,6 @@ pub(super) fn reject(servers: &mut [Server], environment: &Environment) -> Vec<F
         let Ok(root) = root.object("") else { continue };
         let is_of_project = |server: &Server| server.origin == Origin::Project;
         mark(servers, root.get("disabledMcpjsonServers"), "disabledMcpjsonServers names it", is_of_project);
-        if is_of_person(&path, environment) {
-            deny(servers, root);
-        }
         if let Some(member) = root.member("mcpServers") {
             findings.push(not_read(member));
         }
@@ -41,6 +39,23 @@ pub(super) fn reject(servers: &mut [Server], environment: &Environment) -> Vec<F
     }
     findings.extend(LOOK_ALIKES.iter().filter_map(|name| look_alike(name, environment)));
     findings
+}
+
+/// Marks the servers that settings deny, wherever they come from.
+pub(super) fn restrict(servers: &mut [Server], environment: &Environment) {
+    let mut policy = Policy::default();
+    for path in settings(environment) {
+        if let Some(root) = read(&path, environment, &mut Vec::new())
+            && let Ok(root) = root.object("")
+        {
+            policy.add(root);
+        }
+    }
+    for server in servers {
+        if let Some(disabled) = policy.rejects(server) {
+            server.disabled.get_or_insert(disabled);
+        }
+    }
 }
 
 /// Whether somebody has accepted the client's question of trust in exactly this folder.
@@ -98,13 +113,13 @@ fn of_folder(environment: &Environment) -> Option<Object> {
     projects.get(&environment.folder.display().to_string())?.object("").ok().cloned()
 }
 
-/// The settings that count here, most general first.
+/// The settings that count here; each wins over those before it.
 fn settings(environment: &Environment) -> Vec<PathBuf> {
     let user = user_folder(environment).map(|folder| folder.join("settings.json"));
     let project = environment.folder.join(".claude");
-    let mut paths = vec![PathBuf::from(MANAGED)];
-    paths.extend(user);
+    let mut paths: Vec<PathBuf> = user.into_iter().collect();
     paths.extend([project.join("settings.json"), project.join("settings.local.json")]);
+    paths.push(PathBuf::from(MANAGED));
     paths.dedup();
     paths
 }
@@ -137,30 +152,6 @@ fn mark(servers: &mut [Server], names: Option<&Node>, reason: &str, is_meant: fn
         let is_named = |server: &&mut Server| is_meant(server) && naming::of_server(server.name.as_str()) == name;
         for server in servers.iter_mut().filter(is_named) {
             server.disabled.get_or_insert(Disabled { reason: reason.to_owned(), location: node.location.clone() });
-        }
-    }
-}
-
-/// `deniedMcpServers` by name, and `allowedMcpServers` where it goes by names alone.
-fn deny(servers: &mut [Server], root: &Object) {
-    let names = |key: &str| {
-        let node = root.get(key)?;
-        let names: Vec<Option<&str>> =
-            node.array()?.iter().map(|entry| entry.object("").ok()?.get("serverName")?.text()).collect();
-        Some((node.location.clone(), names))
-    };
-    for server in servers.iter_mut() {
-        if let Some((location, denied)) = names("deniedMcpServers")
-            && denied.contains(&Some(server.name.as_str()))
-        {
-            server.disabled.get_or_insert(Disabled { reason: "deniedMcpServers names it".to_owned(), location });
-        }
-        if let Some((location, allowed)) = names("allowedMcpServers")
-            && allowed.iter().all(Option::is_some)
-            && !allowed.contains(&Some(server.name.as_str()))
-        {
-            let reason = "allowedMcpServers does not name it".to_owned();
-            server.disabled.get_or_insert(Disabled { reason, location });
         }
     }
 }

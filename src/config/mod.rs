@@ -1,6 +1,7 @@
 //! Files -> servers: discovery, reading, merging, one client a file. It starts no process and sends nothing.
 
 mod claude;
+mod claude_policy;
 mod claude_settings;
 mod codex;
 mod codex_check;
@@ -87,6 +88,9 @@ trait Source: Sync {
     /// What the client does to servers it has found once all files are read.
     fn settle(&self, _configuration: &mut Configuration, _environment: &Environment) {}
 
+    /// What the client does to servers from wherever.
+    fn restrict(&self, _servers: &mut [Server], _environment: &Environment) {}
+
     /// Whether the client takes an empty file it has found for one without servers.
     fn allows_blank(&self) -> bool {
         false
@@ -164,6 +168,7 @@ pub(crate) fn load(
     } else {
         configuration.elsewhere.extend(names_in(source, &found, environment));
     }
+    source.restrict(&mut configuration.servers, environment);
     Ok(configuration)
 }
 

@@ -6,7 +6,7 @@
 CLAUDE is the client's own program (npm: @anthropic-ai/claude-code, or its package for the platform). Nothing but loopback is reached: the
 model's address is one where nobody listens, and the tools are read from the first event, which comes before any model is asked.
 The name `collisions` asks something else: which of several tools of one full name the model really gets. A stand-in for the model on loopback
-looks at their descriptions.
+looks at their descriptions. The name `settings` goes through claude-settings.json: what settings allow, deny and give to servers.
 
 Builds wanted before: cargo build --examples && cargo build. Every process is given a time limit. Exit 1 on a difference.
 """
@@ -45,10 +45,10 @@ class Http:
         self.process.wait()
 
 
-def offered_by_claude(claude, folder, config):
+def offered_by_claude(claude, folder, config, environment={}):
     env = {
         "PATH": os.environ["PATH"], "HOME": str(folder), "ANTHROPIC_API_KEY": "none", "ANTHROPIC_BASE_URL": "http://127.0.0.1:9",
-        "DISABLE_TELEMETRY": "1", "DISABLE_AUTOUPDATER": "1", "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1", "MCP_TIMEOUT": "8000",
+        "DISABLE_TELEMETRY": "1", "DISABLE_AUTOUPDATER": "1", "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1", "MCP_TIMEOUT": "8000", **environment,
     }
     command = [claude, "-p", "hi", "--output-format", "stream-json", "--verbose", "--max-turns", "1", "--mcp-config", str(config), "--strict-mcp-config"]
     child = subprocess.Popen(command, cwd=folder, env=env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
@@ -120,8 +120,39 @@ def collisions(claude):
     return within == expected and between == ["x_y", "x y"]
 
 
-def offered_by_preflight(folder, config):
-    env = {"PATH": os.environ["PATH"], "HOME": str(folder)}
+def settings(claude):
+    """Whether servers are allowed, denied, and given variables as the client does it."""
+    scenario = SCENARIOS / "names-from-environment.json"
+    differences = 0
+    with Http(scenario) as server:
+        places = {"@PORT@": str(server.port), "@FAKE@": str(FAKE), "@SCENARIO@": str(scenario)}
+        text = (ROOT / "testdata/clients/claude-settings.json").read_text()
+        for place, value in places.items():
+            text = text.replace(place, value)
+        started, host = {"args": ["stdio", str(scenario)], "env": {"PF_C": "${PF_A:-none}/${PF_B:-none}"}}, f"http://127.0.0.1:{server.port}"
+        entries = {
+            "stdio": {"command": str(FAKE), **started}, "stdio-variable": {"command": "${PF_FAKE}", **started},
+            "http": {"type": "http", "url": f"{host}/mcp"}, "http-variable": {"type": "http", "url": "${PF_HOST}/mcp"},
+        }
+        for row in json.loads(text):
+            with tempfile.TemporaryDirectory() as home, tempfile.TemporaryDirectory() as folder:
+                home, folder = pathlib.Path(home), pathlib.Path(folder)
+                for path, who in ((home / "settings.json", "user"), (folder / ".claude/settings.json", "project"), (folder / ".claude/settings.local.json", "local")):
+                    path.parent.mkdir(exist_ok=True)
+                    path.write_text(json.dumps(row.get(who, {})))
+                config = folder / "servers.json"
+                config.write_text(json.dumps({"mcpServers": {"s": entries[row["entry"]]}}))
+                environment = {"CLAUDE_CONFIG_DIR": str(home), "PF_FAKE": str(FAKE), "PF_HOST": host, **row.get("environment", {})}
+                ours, _ = offered_by_preflight(folder, config, environment)
+                theirs, _ = offered_by_claude(claude, folder, config, environment)
+            same = ours == theirs
+            differences += not same
+            print(f"{'same' if same else 'DIFFERENT'}\t{row['about']}\t{ours}\t{theirs}", flush=True)
+    return differences == 0
+
+
+def offered_by_preflight(folder, config, environment={}):
+    env = {"PATH": os.environ["PATH"], "HOME": str(folder), **environment}
     run = subprocess.run([PREFLIGHT, "tools", "-c", config, "-t", "8", "--format", "json"], cwd=folder, env=env, capture_output=True, text=True, timeout=LIMIT)
     report = json.loads(run.stdout)
     server = report["servers"][0]
@@ -132,6 +163,8 @@ def main():
     claude, wanted = sys.argv[1], set(sys.argv[2:])
     if wanted == {"collisions"}:
         sys.exit(0 if collisions(claude) else 1)
+    if wanted == {"settings"}:
+        sys.exit(0 if settings(claude) else 1)
     differences = 0
     for path in sorted(SCENARIOS.glob("*.json")):
         if wanted and path.stem not in wanted:

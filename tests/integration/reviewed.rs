@@ -263,7 +263,7 @@ fn vs_code_falls_back_to_the_older_transport() {
 }
 
 /// The person's own file about the project's folder.
-fn own_file(project: &Project, of_folder: serde_json::Value, more: &str) {
+fn own_file(project: &Project, of_folder: &serde_json::Value, more: &str) {
     let folder = project.path("").canonicalize().expect("a folder").display().to_string();
     project.write(".claude.json", json!({ "history": more, "projects": { folder: of_folder } }).to_string());
 }
@@ -273,13 +273,13 @@ fn a_server_that_is_switched_off_or_denied_stays_so_from_every_scope() {
     let lock = |project: Project| project.locked(&["alpha", "beta", "gamma"]);
     // A server of this folder alone takes the place of the project's, and is switched off as that one is.
     let local = lock(Project::with(&[("s", json!({ "command": "gone" }))]));
-    own_file(&local, json!({ "mcpServers": { "s": stdio("healthy") } }), "");
+    own_file(&local, &json!({ "mcpServers": { "s": stdio("healthy") } }), "");
     local.run(&[]).expect(0);
-    own_file(&local, json!({ "mcpServers": { "s": stdio("healthy") }, "disabledMcpServers": ["s"] }), "");
+    own_file(&local, &json!({ "mcpServers": { "s": stdio("healthy") }, "disabledMcpServers": ["s"] }), "");
     assert!(local.run(&[]).expect(78).stdout.contains("disabledMcpServers"));
     // Histories make this file large.
     let large = lock(Project::of("healthy"));
-    own_file(&large, json!({ "disabledMcpServers": ["s"] }), &"x".repeat(3_000_000));
+    own_file(&large, &json!({ "disabledMcpServers": ["s"] }), &"x".repeat(3_000_000));
     assert!(large.run(&[]).expect(78).stdout.contains("disabledMcpServers"));
     for (settings, word) in [
         (r#"{"deniedMcpServers": [{"serverName": "s"}]}"#, "deniedMcpServers"),
@@ -287,8 +287,14 @@ fn a_server_that_is_switched_off_or_denied_stays_so_from_every_scope() {
     ] {
         let denied = lock(Project::of("healthy"));
         denied.write("home/settings.json", settings);
+        denied.write("agent.json", denied.read(".mcp.json"));
         let home = denied.path("home").display().to_string();
-        assert!(denied.env("CLAUDE_CONFIG_DIR", &home).run(&[]).expect(78).stdout.contains(word));
+        let denied = denied.env("CLAUDE_CONFIG_DIR", &home);
+        assert!(denied.run(&[]).expect(78).stdout.contains(word));
+        // One that is pointed to is denied as well.
+        assert!(denied.run(&["-c", "agent.json", "-l", "mcp-tools.lock.json"]).expect(78).stdout.contains(word));
+        denied.write(".claude/settings.json", settings);
+        assert!(denied.unset("CLAUDE_CONFIG_DIR").run(&[]).expect(78).stdout.contains(word));
     }
     // The client is pointed to one of two: only what it finds by itself can be rejected.
     let two = Project::of("healthy");
