@@ -1,6 +1,6 @@
 //! The command line joined with the environment: what this run was asked to do.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use clap::ColorChoice;
@@ -142,7 +142,9 @@ pub(crate) struct Output {
 impl Output {
     /// What the command line says of reports, before it is known to be right: a fault in it is reported, too.
     pub(crate) fn asked_for(cli: &Cli, environment: &Environment) -> Self {
-        let formats = cli.common.formats.clone();
+        let mut formats = cli.common.formats.clone();
+        // A fault must not cost what it is about.
+        formats.retain(|spec| spec.path.as_ref().is_none_or(|path| !is_input(path, cli, environment)));
         Self {
             verbose: cli.common.verbose,
             quiet: cli.common.quiet,
@@ -162,6 +164,11 @@ impl Settings {
     /// [`Error::Usage`] when a variable has no usable value, or two reports want standard output.
     pub(crate) fn new(cli: Cli, environment: &Environment) -> Result<Self, Error> {
         let output = Output::asked_for(&cli, environment);
+        let paths = cli.common.formats.iter().filter_map(|spec| spec.path.as_ref());
+        if let Some(path) = paths.into_iter().find(|path| is_input(path, &cli, environment)) {
+            let message = format!("a report must not take the place of {}, which is read", path.display());
+            return Err(Error::Usage(message));
+        }
         let CommonArgs {
             config, client, lock, timeout, run_timeout, servers, skipped, optional, protocol, jobs, ..
         } = cli.common;
@@ -243,6 +250,14 @@ fn formats(mut formats: Vec<FormatSpec>, environment: &Environment) -> Result<Ve
         }
     }
     Ok(formats)
+}
+
+/// Whether a file is one that this run reads: a configuration or the lock.
+fn is_input(path: &Path, cli: &Cli, environment: &Environment) -> bool {
+    let usual = path.file_name().is_some_and(|name| name == ".mcp.json" || name == LOCK_NAME);
+    let named = ["MCP_CONFIG", "MCP_TOOL_LOCK"].into_iter().filter_map(|name| path_from(environment, name));
+    let mut read = cli.common.config.iter().chain(&cli.common.lock).cloned().chain(named);
+    usual || read.any(|read| environment.folder.join(read) == environment.folder.join(path))
 }
 
 /// The root is the workspace of GitHub Actions, or the folder that holds `.git`.

@@ -61,7 +61,7 @@ pub(crate) fn write(verdict: &Verdict, job: &Job, output: &Output) -> Result<(),
         let mut text = Vec::new();
         results.push(
             markdown::verdict(&mut text, verdict)
-                .and_then(|()| sink::append(path, &text))
+                .and_then(|()| sink::append(path, &String::from_utf8_lossy(&text)))
                 .map_err(|source| Error::ReportUnwritable { path: path.display().to_string(), source }),
         );
     }
@@ -103,6 +103,6 @@ pub(crate) fn write_error(error: &Error, output: Option<&Output>) {
     }
     if let Some(path) = &output.summary {
         let mut text = Vec::new();
-        let _ = markdown::error(&mut text, error).and_then(|()| sink::append(path, &text));
+        let _ = markdown::error(&mut text, error).and_then(|()| sink::append(path, &String::from_utf8_lossy(&text)));
     }
 }

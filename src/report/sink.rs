@@ -1,5 +1,6 @@
 //! Where reports go: standard output with or without colours, or a file.
 
+use std::borrow::Cow;
 use std::fs::File;
 use std::io::{self, Write as _};
 use std::path::Path;
@@ -24,14 +25,28 @@ pub(super) fn write(spec: &FormatSpec, color: ColorChoice, text: &str) -> io::Re
     }
 }
 
-/// Adds to a file that others write to as well (the summary of a step).
+/// How much a summary of a step may hold; GitHub shows nothing of a larger one (1 MiB).
+const LARGEST_SUMMARY: usize = 1_000_000;
+
+/// Adds to the summary of a step, as much as there is room for.
 ///
 /// # Errors
 /// When it cannot be written.
-pub(super) fn append(path: &Path, text: &[u8]) -> io::Result<()> {
+pub(super) fn append(path: &Path, text: &str) -> io::Result<()> {
     let mut file = File::options().create(true).append(true).open(path)?;
-    file.write_all(text)?;
+    let taken = usize::try_from(file.metadata()?.len()).unwrap_or(usize::MAX);
+    file.write_all(shortened(text, LARGEST_SUMMARY.saturating_sub(taken)).as_bytes())?;
     file.flush()
+}
+
+/// Whole lines, and a word on what was left off.
+fn shortened(text: &str, room: usize) -> Cow<'_, str> {
+    if text.len() <= room {
+        return Cow::Borrowed(text);
+    }
+    let kept = text.floor_char_boundary(room);
+    let kept = text[..kept].rfind('\n').map_or("", |end| &text[..=end]);
+    Cow::Owned(format!("{kept}\nThe rest is too long for a summary: see the log, or a report in a file.\n"))
 }
 
 /// Writes a message to standard error.
@@ -55,5 +70,19 @@ fn choice(color: ColorChoice) -> StreamChoice {
         ColorChoice::Auto => StreamChoice::Auto,
         ColorChoice::Always => StreamChoice::Always,
         ColorChoice::Never => StreamChoice::Never,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::shortened;
+
+    #[test]
+    fn a_summary_is_cut_between_lines() {
+        assert_eq!(shortened("ä\nb\n", 5), "ä\nb\n");
+        for room in [3, 4] {
+            assert!(shortened("ä\nb\n", room).starts_with("ä\n\nThe rest"));
+        }
+        assert!(shortened("ä\nb\n", 0).starts_with("\nThe rest"));
     }
 }

@@ -47,6 +47,19 @@ fn a_wrong_command_line_is_reported_where_the_report_was_wanted() {
 }
 
 #[test]
+fn a_report_never_takes_the_place_of_what_is_read() {
+    let project = Project::of("healthy").locked(&["alpha"]);
+    project.write("agent.json", project.read(".mcp.json"));
+    project.write("lock.json", r#"{"s": ["alpha"]}"#);
+    for name in [".mcp.json", "./agent.json", "lock.json", "mcp-tools.lock.json"] {
+        let before = project.read(name);
+        let format = format!("json={name}");
+        project.run(&["-c", "agent.json", "-l", "lock.json", "--format", &format]).expect(64);
+        assert_eq!(project.read(name), before);
+    }
+}
+
+#[test]
 fn variables_in_place_of_options_are_checked_too() {
     let project = Project::of("healthy").locked(&["alpha"]).env("MCP_PROBE_TIMEOUT_S", "soon");
     let run = project.run(&[]).expect(64);
