@@ -9,6 +9,7 @@ mod markdown;
 mod sarif;
 mod sink;
 mod tools;
+mod wrap;
 
 use std::io;
 

@@ -2,13 +2,15 @@
 
 use std::borrow::Cow;
 use std::fs::File;
-use std::io::{self, Write as _};
+use std::io::{self, IsTerminal as _, Write as _};
 use std::path::Path;
 
 use anstream::{AutoStream, ColorChoice as StreamChoice, StripStream};
 use clap::ColorChoice;
+use terminal_size::{Height, Width};
 
-use crate::values::FormatSpec;
+use super::wrap::wrapped;
+use crate::values::{Format, FormatSpec};
 
 /// Writes one whole report.
 ///
@@ -20,6 +22,8 @@ pub(super) fn write(spec: &FormatSpec, color: ColorChoice, text: &str) -> io::Re
         file.write_all(text.as_bytes())?;
         file.flush()
     } else {
+        let is_for_eyes = spec.format == Format::Human && io::stdout().is_terminal();
+        let text = fitted(text, is_for_eyes.then(|| terminal_size::terminal_size_of(io::stdout())).flatten());
         let mut stream = AutoStream::new(io::stdout().lock(), choice(color));
         whole(stream.write_all(text.as_bytes()).and_then(|()| stream.flush()))
     }
@@ -54,8 +58,15 @@ fn shortened(text: &str, room: usize) -> Cow<'_, str> {
 /// # Errors
 /// When it cannot be written.
 pub(super) fn write_stderr(color: Option<ColorChoice>, text: &str) -> io::Result<()> {
+    let is_for_eyes = io::stderr().is_terminal();
+    let text = fitted(text, is_for_eyes.then(|| terminal_size::terminal_size_of(io::stderr())).flatten());
     let mut stream = AutoStream::new(io::stderr().lock(), choice(color.unwrap_or(ColorChoice::Auto)));
     whole(stream.write_all(text.as_bytes()).and_then(|()| stream.flush()))
+}
+
+/// `text` for the screen it is shown on, if it is one.
+fn fitted(text: &str, screen: Option<(Width, Height)>) -> Cow<'_, str> {
+    screen.map_or(Cow::Borrowed(text), |(Width(width), _)| Cow::Owned(wrapped(text, usize::from(width))))
 }
 
 fn whole(written: io::Result<()>) -> io::Result<()> {
