@@ -7,6 +7,7 @@ use std::time::Duration;
 use super::claude_settings;
 use super::entry::{self, Dialect, Entry, Field};
 use super::expand;
+use super::withheld::is_not_inherited;
 use super::{Configuration, Content, File, Source};
 use crate::document::{Fault, Member, Node, Object, Syntax, Value};
 use crate::environment::Environment;
@@ -213,13 +214,13 @@ fn judge_helper(remote: &mut RemoteServer, member: &Member, file: &File<'_>) -> 
     Some((message.to_owned(), place.unwrap_or_else(|| member.location.clone())))
 }
 
-/// What is not passed on: telemetry's variables, or everything but six with `CLAUDE_CODE_MCP_ALLOWLIST_ENV=1` (1.5).
+/// What is not passed on: telemetry's variables and the client's own tokens, or everything but six with `CLAUDE_CODE_MCP_ALLOWLIST_ENV=1` (1.5).
 fn withheld(environment: &Environment) -> Vec<String> {
     const ALLOWED: [&str; 6] = ["HOME", "LOGNAME", "PATH", "SHELL", "TERM", "USER"];
     let is_strict = environment.get("CLAUDE_CODE_MCP_ALLOWLIST_ENV").is_some_and(|value| value == "1");
     let is_withheld = |name: &String| {
         let name = name.as_str();
-        name.starts_with("OTEL_") || name == "CLAUDE_CODE_CHILD_SESSION" || is_strict && !ALLOWED.contains(&name)
+        is_not_inherited(name) || is_strict && !ALLOWED.contains(&name)
     };
     environment.iter().map(|(name, _)| name).filter(is_withheld).collect()
 }

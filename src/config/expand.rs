@@ -8,7 +8,7 @@ use std::sync::LazyLock;
 use regex::{Captures, Regex};
 
 use super::entry::{Dialect, Field, Met};
-use super::withheld::is_withheld;
+use super::withheld::{is_withheld, is_withheld_from_programs};
 use crate::environment::Environment;
 use crate::files;
 use crate::server::{Secret, VariableState};
@@ -47,8 +47,7 @@ impl Claude<'_> {
         replaced(BRACES.as_ref(), text, |captures| {
             let name = &captures[1];
             let is_remote = matches!(field, Field::Url | Field::Header);
-            // Telemetry's variables are kept from programs, too (`clients.md` 1.4).
-            let is_kept_back = if is_remote { is_withheld(name) } else { name.starts_with("OTEL_") };
+            let is_kept_back = if is_remote { is_withheld(name) } else { is_withheld_from_programs(name) };
             if let Some(value) = self.environment.setting(name).filter(|_| is_kept_back) {
                 met.push(Met {
                     name: name.to_owned(),

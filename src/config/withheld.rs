@@ -113,6 +113,28 @@ const NAMES: [&str; 108] = [
     "VSS_NUGET_EXTERNAL_FEED_ENDPOINTS",
 ];
 
+/// The client's own tokens. Programs neither inherit them, nor get them for `${VAR}`: those read as empty (tried on 2.1.332 with every
+/// name above, set, in the environment and in `env` of an entry).
+const OWN: [&str; 5] = [
+    "CLAUDE_CODE_ARTIFACTS_API_TOKEN",
+    "CLAUDE_CODE_MEMORY_API_TOKEN",
+    "CLAUDE_CODE_OAUTH_TOKEN",
+    "CLAUDE_CODE_SESSIONS_OAUTH_TOKEN",
+    "CLAUDE_CODE_SLACK_TAG_TOKEN",
+];
+
+/// Whether a program does not inherit a variable.
+pub(super) fn is_not_inherited(name: &str) -> bool {
+    name.starts_with("OTEL_") || name == "CLAUDE_CODE_CHILD_SESSION" || OWN.contains(&name)
+}
+
+/// Whether a variable reads as empty where a program's entry names it; two of these are inherited all the same.
+pub(super) fn is_withheld_from_programs(name: &str) -> bool {
+    name.starts_with("OTEL_")
+        || OWN.contains(&name)
+        || matches!(name, "CLAUDE_CODE_OAUTH_REFRESH_TOKEN" | "MCP_CLIENT_SECRET")
+}
+
 /// Whether a variable that is set reads as empty toward remote servers. The same holds for the inputs of a GitHub action.
 pub(super) fn is_withheld(name: &str) -> bool {
     let name = name.strip_prefix("INPUT_").unwrap_or(name);

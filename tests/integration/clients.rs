@@ -146,8 +146,20 @@ fn a_variable_that_the_client_keeps_back_is_kept_back_here() {
 
 #[test]
 fn a_server_gets_what_the_client_tells_its_servers() {
-    let project = Project::of("client-environment").locked(&["entrypoint sdk-cli", "otel "]);
-    project.env("OTEL_SERVICE_NAME", "kept back").run(&[]).expect(0);
+    let project = Project::of("client-environment").locked(&["entrypoint sdk-cli", "otel ", "token "]);
+    let project = project.env("OTEL_SERVICE_NAME", "kept back").env("CLAUDE_CODE_OAUTH_TOKEN", "kept back");
+    project.run(&[]).expect(0);
+}
+
+#[test]
+fn the_clients_own_tokens_read_as_empty_in_entries_of_programs() {
+    for name in ["CLAUDE_CODE_OAUTH_TOKEN", "CLAUDE_CODE_OAUTH_REFRESH_TOKEN", "MCP_CLIENT_SECRET", "OTEL_X"] {
+        let mut entry = stdio("names-from-environment");
+        entry["env"] = json!({ "PF_A": format!("${{{name}:-default}}") });
+        let project = Project::with(&[("s", entry)]).locked(&["a ", "b ", "c "]);
+        let run = project.env(name, "own-token").run(&["--format", "json"]).expect(0);
+        assert!(codes(&run).contains(&"variable-withheld".to_owned()), "{run}");
+    }
 }
 
 #[test]
