@@ -7,6 +7,7 @@ use jsonc_parser::{CollectOptions, ParseOptions, ast, parse_to_ast};
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
+use crate::loose_json::as_every_reader_takes_it;
 use crate::server::Location;
 
 /// How a file is written.
@@ -14,12 +15,21 @@ use crate::server::Location;
 pub(crate) enum Syntax {
     /// Strict JSON.
     Json,
+    /// The same, but of two equal keys the last counts: files in which other programs keep other things.
+    LastWins,
     /// JSON with comments, but without trailing commas.
     Commented,
     /// JSON with comments and trailing commas.
     Loose,
     /// TOML.
     Toml,
+}
+
+/// What two equal keys in one object are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Repeated {
+    Fault,
+    LastWins,
 }
 
 /// A text file, and the name it is shown under.
@@ -179,7 +189,7 @@ impl Document {
     pub(crate) fn new(shown: impl Into<String>, bytes: &[u8]) -> Self {
         let bare = bytes.strip_prefix(b"\xef\xbb\xbf");
         let (has_byte_order_mark, bytes) = (bare.is_some(), bare.unwrap_or(bytes));
-        let text = String::from_utf8_lossy(bytes).into_owned();
+        let text = as_every_reader_takes_it(&String::from_utf8_lossy(bytes)).into_owned();
         let lines = std::iter::once(0).chain(text.match_indices('\n').map(|(at, _)| at + 1)).collect();
         Self { shown: shown.into(), text, lines, has_byte_order_mark }
     }
@@ -189,20 +199,21 @@ impl Document {
         self.text.trim().is_empty()
     }
 
-    /// The tree. Two equal keys in one object are refused: a reader would silently keep the last.
+    /// The tree. Two equal keys in one object are refused, unless the syntax says otherwise: a reader would silently keep the last.
     ///
     /// # Errors
     /// The first fault, with its place.
     pub(crate) fn parse(&self, syntax: Syntax) -> Result<Node, Fault> {
         match syntax {
-            Syntax::Json => self.strict_json(),
-            Syntax::Commented => self.json(true, false),
-            Syntax::Loose => self.json(true, true),
+            Syntax::Json => self.strict_json(Repeated::Fault),
+            Syntax::LastWins => self.strict_json(Repeated::LastWins),
+            Syntax::Commented => self.json(true, false, Repeated::Fault),
+            Syntax::Loose => self.json(true, true, Repeated::Fault),
             Syntax::Toml => self.toml(),
         }
     }
 
-    fn strict_json(&self) -> Result<Node, Fault> {
+    fn strict_json(&self, repeated: Repeated) -> Result<Node, Fault> {
         // serde_json is strict, says what it expected, and bounds the depth; the tree has the places.
         if let Err(error) = serde_json::from_str::<serde_json::Value>(&self.text) {
             let text = error.to_string();
@@ -210,10 +221,10 @@ impl Document {
             let offset = self.offset(error.line(), error.column());
             return Err(self.fault_at(offset, format!("not valid JSON: {message}")));
         }
-        self.json(false, false)
+        self.json(false, false, repeated)
     }
 
-    fn json(&self, comments: bool, trailing_commas: bool) -> Result<Node, Fault> {
+    fn json(&self, comments: bool, trailing_commas: bool, repeated: Repeated) -> Result<Node, Fault> {
         let options = ParseOptions {
             allow_comments: comments,
             allow_loose_object_property_names: false,
@@ -229,38 +240,44 @@ impl Document {
         let parsed = parse_to_ast(&self.text, &CollectOptions::default(), &options)
             .map_err(|error| self.fault_at(error.range().start, format!("not valid JSON: {}", error.kind())))?;
         let value = parsed.value.ok_or_else(|| self.fault_at(0, "the file is empty"))?;
-        self.json_node(&value)
+        self.json_node(&value, repeated)
     }
 
-    fn json_node(&self, value: &ast::Value<'_>) -> Result<Node, Fault> {
+    fn json_node(&self, value: &ast::Value<'_>, repeated: Repeated) -> Result<Node, Fault> {
         let location = self.locate(value.range().start);
         let value = match value {
             ast::Value::NullKeyword(_) => Value::Null,
             ast::Value::BooleanLit(literal) => Value::Boolean(literal.value),
             ast::Value::NumberLit(literal) => Value::Number(literal.value.to_owned()),
             ast::Value::StringLit(literal) => Value::Text(literal.value.to_string()),
-            ast::Value::Array(array) => {
-                Value::Array(array.elements.iter().map(|element| self.json_node(element)).collect::<Result<_, _>>()?)
-            }
-            ast::Value::Object(object) => Value::Object(self.json_object(object)?),
+            ast::Value::Array(array) => Value::Array(
+                array.elements.iter().map(|element| self.json_node(element, repeated)).collect::<Result<_, _>>()?,
+            ),
+            ast::Value::Object(object) => Value::Object(self.json_object(object, repeated)?),
         };
         Ok(Node { value, location })
     }
 
-    fn json_object(&self, object: &ast::Object<'_>) -> Result<Object, Fault> {
+    fn json_object(&self, object: &ast::Object<'_>, repeated: Repeated) -> Result<Object, Fault> {
         let mut seen: HashMap<&str, usize> = HashMap::new();
-        let mut members = Vec::with_capacity(object.properties.len());
+        let mut members: Vec<Member> = Vec::with_capacity(object.properties.len());
         for property in &object.properties {
             let (key, start) = (property.name.as_str(), property.name.range().start);
             if let Some(first) = seen.insert(key, start) {
-                let first = self.locate(first).line;
-                return Err(self
-                    .fault_at(start, format!("the key {key:?} stands here again; it stood in line {first} already")));
+                if repeated == Repeated::LastWins {
+                    members.retain(|member| member.key != key);
+                } else {
+                    let first = self.locate(first).line;
+                    return Err(self.fault_at(
+                        start,
+                        format!("the key {key:?} stands here again; it stood in line {first} already"),
+                    ));
+                }
             }
             members.push(Member {
                 key: key.to_owned(),
                 location: self.locate(start),
-                node: self.json_node(&property.value)?,
+                node: self.json_node(&property.value, repeated)?,
             });
         }
         Ok(Object { members })

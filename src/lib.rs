@@ -29,6 +29,7 @@ mod finding;
 mod interrupt;
 mod lens;
 mod lock;
+mod loose_json;
 mod naming;
 mod network;
 mod observed;

@@ -257,7 +257,12 @@ fn is_input(path: &Path, cli: &Cli, environment: &Environment) -> bool {
     let usual = path.file_name().is_some_and(|name| name == ".mcp.json" || name == LOCK_NAME);
     let named = ["MCP_CONFIG", "MCP_TOOL_LOCK"].into_iter().filter_map(|name| path_from(environment, name));
     let mut read = cli.common.config.iter().chain(&cli.common.lock).cloned().chain(named);
-    usual || read.any(|read| environment.folder.join(read) == environment.folder.join(path))
+    let path = environment.folder.join(path);
+    usual || read.any(|read| is_same(&environment.folder.join(read), &path))
+}
+
+fn is_same(path: &Path, other: &Path) -> bool {
+    path == other || path.canonicalize().is_ok_and(|path| other.canonicalize().is_ok_and(|other| path == other))
 }
 
 /// The root is the workspace of GitHub Actions, or the folder that holds `.git`.

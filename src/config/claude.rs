@@ -11,6 +11,7 @@ use super::withheld::is_not_inherited;
 use super::{Configuration, Content, File, Source};
 use crate::document::{Fault, Member, Node, Object, Syntax, Value};
 use crate::environment::Environment;
+use crate::finding::Finding;
 use crate::server::{
     Expanded, HeaderHelper, Location, Origin, Patience, RemoteServer, Server, ServerName, StdioServer, Transport,
 };
@@ -86,8 +87,12 @@ impl Source for McpJson {
         Ok(Content { servers, findings: Vec::new() })
     }
 
-    fn restrict(&self, servers: &mut [Server], environment: &Environment) {
-        claude_settings::restrict(servers, environment);
+    fn restrict(&self, servers: &mut [Server], environment: &Environment) -> Vec<Finding> {
+        let mut findings = claude_settings::restrict(servers, environment);
+        if servers.iter().all(|server| server.location.file != claude_settings::MANAGED_SERVERS) {
+            findings.extend(claude_settings::managed());
+        }
+        findings
     }
 
     /// Only servers of a project can be rejected, or stand behind another one; those of a file given with `--mcp-config` are asked for (1.3).

@@ -22,8 +22,12 @@ enum Entry {
 }
 
 impl Policy {
-    /// Adds the lists of one file.
-    pub(super) fn add(&mut self, settings: &Object) {
+    /// Adds the lists of one file. Those of the machine's keeper, which come last, may say that no other list allows anything.
+    pub(super) fn add(&mut self, settings: &Object, is_managed: bool) {
+        let is_sole = settings.get("allowManagedMcpServersOnly").is_some_and(|node| node.value == Value::Boolean(true));
+        if is_managed && is_sole {
+            self.allowed = None;
+        }
         let entries = |node: &Node| node.array().unwrap_or_default().iter().filter_map(Entry::of).collect::<Vec<_>>();
         if let Some(node) = settings.get("deniedMcpServers") {
             self.denied.extend(entries(node).into_iter().map(|entry| (entry, node.location.clone())));

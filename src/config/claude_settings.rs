@@ -14,7 +14,7 @@ use crate::server::{Disabled, Expanded, Origin, Secret, Server};
 /// Settings of everybody on the machine.
 const MANAGED: &str = "/etc/claude-code/managed-settings.json";
 /// Servers of everybody on the machine; where this is, nothing else is (`clients.md` 1.3).
-const MANAGED_SERVERS: &str = "/etc/claude-code/managed-mcp.json";
+pub(super) const MANAGED_SERVERS: &str = "/etc/claude-code/managed-mcp.json";
 
 /// Files that people write servers into, and that no client reads (`clients.md` section 5, row 24).
 const LOOK_ALIKES: [&str; 4] = ["mcp.json", ".mcp.jsonc", ".claude/mcp.json", ".claude/.mcp.json"];
@@ -42,13 +42,15 @@ pub(super) fn reject(servers: &mut [Server], environment: &Environment) -> Vec<F
 }
 
 /// Marks the servers that settings deny, wherever they come from.
-pub(super) fn restrict(servers: &mut [Server], environment: &Environment) {
+/// Returns what there is to say of files that cannot be read.
+pub(super) fn restrict(servers: &mut [Server], environment: &Environment) -> Vec<Finding> {
     let mut policy = Policy::default();
+    let mut findings = Vec::new();
     for path in settings(environment) {
-        if let Some(root) = read(&path, environment, &mut Vec::new())
+        if let Some(root) = read(&path, environment, &mut findings)
             && let Ok(root) = root.object("")
         {
-            policy.add(root);
+            policy.add(root, path == Path::new(MANAGED));
         }
     }
     for server in servers {
@@ -56,6 +58,7 @@ pub(super) fn restrict(servers: &mut [Server], environment: &Environment) {
             server.disabled.get_or_insert(disabled);
         }
     }
+    findings
 }
 
 /// Whether somebody has accepted the client's question of trust in exactly this folder.
@@ -133,7 +136,7 @@ fn user_folder(environment: &Environment) -> Option<PathBuf> {
 fn read(path: &Path, environment: &Environment, findings: &mut Vec<Finding>) -> Option<Node> {
     let bytes = files::read_own(path).ok()?;
     let document = Document::new(shown(path, &environment.folder), &bytes);
-    match document.parse(Syntax::Json) {
+    match document.parse(Syntax::LastWins) {
         Ok(root) => Some(root),
         Err(_) if document.is_blank() => None,
         Err(fault) => {

@@ -89,7 +89,9 @@ trait Source: Sync {
     fn settle(&self, _configuration: &mut Configuration, _environment: &Environment) {}
 
     /// What the client does to servers from wherever.
-    fn restrict(&self, _servers: &mut [Server], _environment: &Environment) {}
+    fn restrict(&self, _servers: &mut [Server], _environment: &Environment) -> Vec<Finding> {
+        Vec::new()
+    }
 
     /// Whether the client takes an empty file it has found for one without servers.
     fn allows_blank(&self) -> bool {
@@ -163,12 +165,14 @@ pub(crate) fn load(
     if let Some((root, path)) = layers {
         configuration.add(source.read(&root, &file(path)).map_err(fault)?);
     }
+    let findings = source.restrict(&mut configuration.servers, environment);
     if paths.iter().any(|path| file(path).is_found) {
+        // It reads the same files, and says the same of them.
         source.settle(&mut configuration, environment);
     } else {
+        configuration.findings.extend(findings);
         configuration.elsewhere.extend(names_in(source, &found, environment));
     }
-    source.restrict(&mut configuration.servers, environment);
     Ok(configuration)
 }
 

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use crate::document::Document;
 use crate::error::Error;
+use crate::files;
 use crate::lock::Lock;
 
 /// A larger file is no lock: 50,000 tools of 100 servers would be smaller.
@@ -103,7 +104,10 @@ fn read(path: &Path) -> io::Result<Option<Vec<u8>>> {
     match fs::metadata(path) {
         Ok(metadata) if !metadata.is_file() => Err(io::Error::other("it is no regular file")),
         Ok(metadata) if metadata.len() > LARGEST_FILE => Err(io::Error::other("it is too large to be a lock")),
-        Ok(_) => fs::read(path).map(Some),
+        Ok(metadata) => {
+            files::note(&metadata);
+            fs::read(path).map(Some)
+        }
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
         Err(error) => Err(error),
     }

@@ -1,8 +1,11 @@
 //! JSON-RPC 2.0 messages as MCP servers really write them. No IO.
 
+use std::borrow::Cow;
+
 use serde_json::{Map, Value, json};
 
 use crate::deviation::{Carrier, Deviation};
+use crate::loose_json::as_every_reader_takes_it;
 
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
@@ -48,6 +51,7 @@ pub(super) fn deviations(text: &[u8], carrier: Carrier) -> impl Iterator<Item = 
         (bare.len() < text.len(), Deviation::ByteOrderMark(carrier)),
         (bare.trim_ascii_start().starts_with(b"["), Deviation::Batch(carrier)),
         (std::str::from_utf8(text).is_err(), Deviation::NotUtf8),
+        (matches!(as_every_reader_takes_it(&String::from_utf8_lossy(text)), Cow::Owned(_)), Deviation::LooseJson),
     ];
     found.into_iter().filter(|(is_so, _)| *is_so).map(|(_, deviation)| deviation)
 }
@@ -64,7 +68,7 @@ pub(super) fn read(text: &[u8]) -> Text {
     let value = match serde_json::from_slice::<Value>(text) {
         Ok(value) => value,
         Err(error) if error.to_string().starts_with("recursion limit exceeded") => return Text::TooDeep,
-        Err(_) => match serde_json::from_str::<Value>(&String::from_utf8_lossy(text)) {
+        Err(_) => match serde_json::from_str::<Value>(&as_every_reader_takes_it(&String::from_utf8_lossy(text))) {
             Ok(value) => value,
             Err(_) => return Text::Noise,
         },

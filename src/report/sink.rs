@@ -10,6 +10,7 @@ use clap::ColorChoice;
 use terminal_size::{Height, Width};
 
 use super::wrap::wrapped;
+use crate::files;
 use crate::values::{Format, FormatSpec};
 
 /// Writes one whole report.
@@ -18,6 +19,7 @@ use crate::values::{Format, FormatSpec};
 /// When the place cannot be written. A reader that has gone away (`| head`) is no error: it has seen what it wanted.
 pub(super) fn write(spec: &FormatSpec, color: ColorChoice, text: &str) -> io::Result<()> {
     if let Some(path) = &spec.path {
+        spare(path)?;
         let mut file = StripStream::new(File::create(path)?);
         file.write_all(text.as_bytes())?;
         file.flush()
@@ -37,6 +39,7 @@ const LARGEST_SUMMARY: usize = 1_000_000;
 /// # Errors
 /// When it cannot be written.
 pub(super) fn append(path: &Path, text: &str) -> io::Result<()> {
+    spare(path)?;
     let mut file = File::options().create(true).append(true).open(path)?;
     let taken = usize::try_from(file.metadata()?.len()).unwrap_or(usize::MAX);
     file.write_all(shortened(text, LARGEST_SUMMARY.saturating_sub(taken)).as_bytes())?;
@@ -51,6 +54,14 @@ fn shortened(text: &str, room: usize) -> Cow<'_, str> {
     let kept = text.floor_char_boundary(room);
     let kept = text[..kept].rfind('\n').map_or("", |end| &text[..=end]);
     Cow::Owned(format!("{kept}\nThe rest is too long for a summary: see the log, or a report in a file.\n"))
+}
+
+/// Keeps what this run was about.
+fn spare(path: &Path) -> io::Result<()> {
+    if files::was_read(path) {
+        return Err(io::Error::other("this run has read it, and a report must not take its place"));
+    }
+    Ok(())
 }
 
 /// Writes a message to standard error.

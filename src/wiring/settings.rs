@@ -13,7 +13,7 @@ pub(super) fn rules(environment: &Environment) -> Vec<Rule> {
     let mut rules = Vec::new();
     for name in FILES {
         let Ok(bytes) = files::read(&environment.folder.join(name)) else { continue };
-        let Ok(root) = Document::new(name, &bytes).parse(Syntax::Json) else { continue };
+        let Ok(root) = Document::new(name, &bytes).parse(Syntax::LastWins) else { continue };
         let Ok(root) = root.object("") else { continue };
         if let Some(permissions) = root.get("permissions").and_then(|node| node.object("").ok()) {
             for (key, kind) in [("allow", Kind::Allow), ("ask", Kind::Ask), ("deny", Kind::Deny)] {

@@ -4,8 +4,9 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 /// What each room may use of the others. Whoever is not listed here may use nothing.
-const MAY_USE: [(&str, &[&str]); 26] = [
+const MAY_USE: [(&str, &[&str]); 27] = [
     ("server", &[]),
+    ("loose_json", &[]),
     ("text", &[]),
     ("exit", &[]),
     ("values", &[]),
@@ -17,20 +18,23 @@ const MAY_USE: [(&str, &[&str]); 26] = [
     ("deviation", &[]),
     ("observed", &["deviation", "server"]),
     ("finding", &["server"]),
-    ("document", &["server"]),
+    ("document", &["loose_json", "server"]),
     ("error", &["exit", "server", "text"]),
     ("cli", &["values"]),
     ("settings", &["cli", "environment", "error", "finding", "network", "values"]),
     ("config", &["document", "environment", "error", "files", "finding", "naming", "server", "values"]),
-    ("probe", &["deviation", "error", "interrupt", "network", "observed", "server", "text", "values"]),
+    ("probe", &["deviation", "error", "interrupt", "loose_json", "network", "observed", "server", "text", "values"]),
     ("progress", &["observed", "probe", "server", "text"]),
     ("redact", &["environment", "observed", "server", "text"]),
     ("wiring", &["document", "environment", "files", "finding", "naming", "server"]),
     ("lens", &["deviation", "naming", "observed", "server", "text", "values"]),
-    ("lock", &["document", "error", "server", "text"]),
+    ("lock", &["document", "error", "files", "server", "text"]),
     ("compare", &["deviation", "finding", "lens", "observed", "server", "text", "values"]),
     ("verdict", &["compare", "exit", "finding", "observed", "server", "settings", "values"]),
-    ("report", &["compare", "error", "finding", "observed", "server", "settings", "text", "values", "verdict"]),
+    (
+        "report",
+        &["compare", "error", "files", "finding", "observed", "server", "settings", "text", "values", "verdict"],
+    ),
 ];
 
 #[test]

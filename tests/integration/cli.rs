@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use crate::harness::Project;
+use crate::harness::{Project, stdio};
 
 #[test]
 fn a_wrong_command_line_is_64() {
@@ -56,6 +56,24 @@ fn a_report_never_takes_the_place_of_what_is_read() {
         let format = format!("json={name}");
         project.run(&["-c", "agent.json", "-l", "lock.json", "--format", &format]).expect(64);
         assert_eq!(project.read(name), before);
+    }
+    // Under whatever name.
+    for (kept, client) in [(".mcp.json", "claude"), ("mcp-tools.lock.json", "claude"), (".vscode/mcp.json", "vscode")] {
+        let project = Project::of("healthy").locked(&["alpha", "beta", "gamma"]);
+        project.write(".vscode/mcp.json", json!({ "servers": { "s": stdio("healthy") } }).to_string());
+        project.write(".vscode/mcp-tools.lock.json", project.read("mcp-tools.lock.json"));
+        std::os::unix::fs::symlink(project.path(kept), project.path("soft.json")).expect("a link");
+        std::fs::hard_link(project.path(kept), project.path("hard.json")).expect("a link");
+        let before = project.read(kept);
+        for name in [kept, "soft.json", "hard.json"] {
+            let format = format!("json={name}");
+            let run = project.run(&["--client", client, "--format", &format]);
+            assert!([64, 74].contains(&run.code), "{run}");
+            assert_eq!(project.read(kept), before, "{name}: {run}");
+        }
+        let project = project.env("GITHUB_ACTIONS", "true").env("GITHUB_STEP_SUMMARY", "soft.json");
+        project.run(&["--client", client]).expect(74);
+        assert_eq!(project.read(kept), before);
     }
 }
 

@@ -390,3 +390,35 @@ fn names_cannot_break_a_report_or_a_commit_message() {
         |c: char| matches!(c, '\t' | '\n' | '\r' | ' '..='\u{d7ff}' | '\u{e000}'..='\u{fffd}' | '\u{10000}'..);
     assert!(run.stdout.chars().all(is_character), "{run}");
 }
+
+#[test]
+fn a_list_that_only_javascript_reads_is_read_and_said() {
+    let run = Project::of("loose-json").locked(&["alpha", "beta", "gamma"]).run(&["--format", "json"]).expect(0);
+    assert_eq!(codes(&run), ["protocol-deviation"]);
+    let project = Project::new().locked(&["alpha"]);
+    project.write("config.toml", table("s", "loose-json", "required = true"));
+    // Codex is no JavaScript.
+    project.run(&["-c", "config.toml", "-l", "mcp-tools.lock.json"]).expect(78);
+}
+
+#[test]
+fn what_else_a_persons_file_holds_costs_nothing() {
+    let project = Project::of("healthy").locked(&["alpha", "beta", "gamma"]);
+    let folder = project.path("").canonicalize().expect("a folder").display().to_string();
+    let own = json!({ folder: { "disabledMcpServers": ["s"] } });
+    for beside in [r#""h": "cut \ud83d""#, r#""a": 1, "a": 2"#, r#""n": 1e999"#] {
+        project.write(".claude.json", format!(r#"{{"projects": {own}, {beside}}}"#));
+        assert!(project.run(&[]).expect(78).stdout.contains("disabledMcpServers"), "{beside}");
+        project.write(".claude.json", "{}");
+        project.write(".claude/settings.json", format!(r#"{{{beside}, "deniedMcpServers": [{{"serverName": "s"}}]}}"#));
+        assert!(project.run(&[]).expect(78).stdout.contains("deniedMcpServers"), "{beside}");
+        project.write(".claude/settings.json", "{}");
+    }
+    // The last of two counts, and what cannot be read is said whatever the configuration.
+    project.write(".claude/settings.json", r#"{"deniedMcpServers": [{"serverName": "s"}], "deniedMcpServers": []}"#);
+    project.run(&[]).expect(0);
+    project.write("agent.json", project.read(".mcp.json"));
+    project.write(".claude/settings.json", r#"{"deniedMcpServers": [{"serverName": "s"}]"#);
+    let run = project.run(&["-c", "agent.json", "-l", "mcp-tools.lock.json", "--format", "json"]).expect(0);
+    assert_eq!(codes(&run), ["config-ignored"]);
+}
