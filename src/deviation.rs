@@ -20,8 +20,10 @@ pub(crate) enum Deviation {
     ByteOrderMark(Carrier),
     /// A message holds bytes that are no UTF-8.
     NotUtf8,
-    /// Half of a surrogate pair as an escape, or a number beyond any range.
-    LooseJson,
+    /// Half of a surrogate pair as an escape.
+    HalfCharacter,
+    /// A number beyond any range.
+    BoundlessNumber,
     /// Messages come in an array.
     Batch(Carrier),
     /// An answer repeats the request's id as a string or a float.
@@ -52,7 +54,8 @@ impl Deviation {
         match self {
             Self::ByteOrderMark(_) => "begins a message with a byte order mark".to_owned(),
             Self::NotUtf8 => "sends bytes that are no UTF-8".to_owned(),
-            Self::LooseJson => "sends JSON with half of a character, or a number beyond any range".to_owned(),
+            Self::HalfCharacter => "sends half of a character (an escape of one surrogate alone)".to_owned(),
+            Self::BoundlessNumber => "sends a number beyond any range".to_owned(),
             Self::Batch(_) => "sends its messages in an array (a batch)".to_owned(),
             Self::IdOfAnotherType => "answers with an id of another type than the request's".to_owned(),
             Self::StrayError(_) => "sends an error that names no request, beside its answer".to_owned(),
@@ -78,7 +81,8 @@ impl Deviation {
     pub(crate) fn effect(&self) -> &'static str {
         match self {
             Self::ByteOrderMark(_) => "RFC 8259 section 8.1 forbids it; a parser may refuse the message",
-            Self::LooseJson => "RFC 8259 sections 6 and 8.2 call both unpredictable; a parser may refuse the message",
+            Self::HalfCharacter => "RFC 8259 section 8.2 calls it unpredictable; a parser may refuse the message",
+            Self::BoundlessNumber => "RFC 8259 section 6 warns of it; a parser may refuse the message",
             Self::NotUtf8 => "RFC 8259 section 8.1 demands UTF-8; a client may drop the message",
             Self::Batch(_) => {
                 "the protocol has no batches since 2025-06-18; the SDKs for TypeScript 2.4.0, Python 2.3.0 and Rust 3.11.0 read none over pipes"

@@ -2,9 +2,26 @@
 
 use std::borrow::Cow;
 
-/// The text with what only JavaScript takes replaced by what every reader takes, each at its place: U+FFFD for the half of a pair, the
-/// largest power of ten for a number without bounds. Borrowed where nothing had to be replaced.
+/// What [`mended`] found.
+#[derive(Debug)]
+pub(crate) struct Mended<'a> {
+    /// What every reader takes; borrowed where nothing had to be replaced.
+    pub(crate) text: Cow<'a, str>,
+    /// Whether there was half of a pair.
+    pub(crate) has_half_character: bool,
+    /// Whether there was a number without bounds.
+    pub(crate) has_boundless_number: bool,
+}
+
+/// See [`mended`].
 pub(crate) fn as_every_reader_takes_it(text: &str) -> Cow<'_, str> {
+    mended(text).text
+}
+
+/// The text with what only JavaScript takes replaced by what every reader takes, each at its place: U+FFFD for the half of a pair, the
+/// largest power of ten for a number without bounds.
+pub(crate) fn mended(text: &str) -> Mended<'_> {
+    let (mut has_half_character, mut has_boundless_number) = (false, false);
     let bytes = text.as_bytes();
     let mut mended: Option<Vec<u8>> = None;
     let mut put = |at: usize, replacement: &[u8]| {
@@ -17,7 +34,10 @@ pub(crate) fn as_every_reader_takes_it(text: &str) -> Cow<'_, str> {
             b'"' => in_string = !in_string,
             b'\\' if in_string => match escape_at(bytes, at) {
                 Some(0xd800..=0xdbff) if matches!(escape_at(bytes, at + 6), Some(0xdc00..=0xdfff)) => at += 11,
-                Some(0xd800..=0xdfff) => put(at + 2, b"fffd"),
+                Some(0xd800..=0xdfff) => {
+                    has_half_character = true;
+                    put(at + 2, b"fffd");
+                }
                 _ => at += 1,
             },
             b'-' | b'0'..=b'9' if !in_string => {
@@ -25,6 +45,7 @@ pub(crate) fn as_every_reader_takes_it(text: &str) -> Cow<'_, str> {
                 let length = bytes[at..].iter().take_while(|byte| is_part(byte)).count();
                 let number = &text[at..at + length];
                 if number.parse::<f64>().is_ok_and(f64::is_infinite) {
+                    has_boundless_number = true;
                     let largest = if number.starts_with('-') { "-1e308" } else { "1e308" };
                     put(at, format!("{largest:length$}").as_bytes());
                 }
@@ -34,7 +55,8 @@ pub(crate) fn as_every_reader_takes_it(text: &str) -> Cow<'_, str> {
         }
         at += 1;
     }
-    mended.and_then(|mended| String::from_utf8(mended).ok()).map_or(Cow::Borrowed(text), Cow::Owned)
+    let text = mended.and_then(|mended| String::from_utf8(mended).ok()).map_or(Cow::Borrowed(text), Cow::Owned);
+    Mended { text, has_half_character, has_boundless_number }
 }
 
 /// The code of `\uXXXX` at a place.

@@ -19,7 +19,7 @@ pub(super) const RULES: Rules = Rules {
         Deviation::Batch(Carrier::Body),
         Deviation::ByteOrderMark(Carrier::Body),
         Deviation::NotUtf8,
-        Deviation::LooseJson,
+        Deviation::HalfCharacter,
         Deviation::StrayError(Carrier::Body),
     ],
     null_cursor_loses: false,

@@ -1,11 +1,9 @@
 //! JSON-RPC 2.0 messages as MCP servers really write them. No IO.
 
-use std::borrow::Cow;
-
 use serde_json::{Map, Value, json};
 
 use crate::deviation::{Carrier, Deviation};
-use crate::loose_json::as_every_reader_takes_it;
+use crate::loose_json::{as_every_reader_takes_it, mended};
 
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
@@ -47,11 +45,14 @@ pub(super) enum Text {
 /// What is odd about the text of messages that could be read.
 pub(super) fn deviations(text: &[u8], carrier: Carrier) -> impl Iterator<Item = Deviation> + use<> {
     let bare = text.strip_prefix(BYTE_ORDER_MARK).unwrap_or(text);
+    let readable = String::from_utf8_lossy(text);
+    let mended = mended(&readable);
     let found = [
         (bare.len() < text.len(), Deviation::ByteOrderMark(carrier)),
         (bare.trim_ascii_start().starts_with(b"["), Deviation::Batch(carrier)),
         (std::str::from_utf8(text).is_err(), Deviation::NotUtf8),
-        (matches!(as_every_reader_takes_it(&String::from_utf8_lossy(text)), Cow::Owned(_)), Deviation::LooseJson),
+        (mended.has_half_character, Deviation::HalfCharacter),
+        (mended.has_boundless_number, Deviation::BoundlessNumber),
     ];
     found.into_iter().filter(|(is_so, _)| *is_so).map(|(_, deviation)| deviation)
 }

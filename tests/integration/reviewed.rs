@@ -393,12 +393,17 @@ fn names_cannot_break_a_report_or_a_commit_message() {
 
 #[test]
 fn a_list_that_only_javascript_reads_is_read_and_said() {
-    let run = Project::of("loose-json").locked(&["alpha", "beta", "gamma"]).run(&["--format", "json"]).expect(0);
-    assert_eq!(codes(&run), ["protocol-deviation"]);
-    let project = Project::new().locked(&["alpha"]);
-    project.write("config.toml", table("s", "loose-json", "required = true"));
-    // Codex is no JavaScript.
-    project.run(&["-c", "config.toml", "-l", "mcp-tools.lock.json"]).expect(78);
+    let of = |name| Project::of(name).locked(&["alpha", "beta", "gamma"]).run(&["--format", "json"]);
+    assert_eq!(codes(&of("half-character").expect(0)), ["protocol-deviation"]);
+    // It is read, and becomes what the client's schema does not allow.
+    assert!(codes(&of("boundless-number").expect(78)).contains(&"tools-unusable".to_owned()));
+    // With Codex it is the other way round.
+    for (name, code) in [("half-character", 78), ("boundless-number", 0)] {
+        let project = Project::new().locked(&["alpha"]);
+        project.write("config.toml", table("s", name, "required = true"));
+        let run = project.run(&["-c", "config.toml", "-l", "mcp-tools.lock.json"]).expect(code);
+        assert_eq!(run.stdout.contains("tools-unusable"), code == 78, "{run}");
+    }
 }
 
 #[test]
