@@ -9,7 +9,7 @@ use base64::engine::general_purpose::STANDARD as BASE64;
 
 use crate::environment::Environment;
 use crate::observed::{Observation, Outcome, ProbeFailure};
-use crate::server::Server;
+use crate::server::{Server, Transport};
 use crate::text;
 
 /// What stands where a secret stood.
@@ -24,6 +24,8 @@ const SHOWN_TRANSCRIPT: usize = 2000;
 const SHORTEST: usize = 4;
 /// For values of the process environment, which nobody chose to show to this tool.
 const SHORTEST_INHERITED: usize = 8;
+/// A shorter part of a path is a word.
+const LONG_PART: usize = 16;
 /// A shorter end of a text is no evidence of a torn secret.
 const SHORTEST_TORN: usize = 6;
 /// Values that are settings wherever they stand.
@@ -50,20 +52,8 @@ const HARMLESS: [&str; 20] = [
     "warning",
 ];
 /// Parts of names that make an inherited variable a credential (the list of Gemini CLI, `clients.md` section 3).
-const CREDENTIAL_WORDS: [&str; 12] = [
-    "TOKEN",
-    "SECRET",
-    "PASS",
-    "_PWD",
-    "_PAT",
-    "_KEY",
-    "APIKEY",
-    "CREDENTIAL",
-    "PRIVATE",
-    "AUTH",
-    "DSN",
-    "DATABASE_URL",
-];
+const CREDENTIAL_WORDS: [&str; 11] =
+    ["TOKEN", "SECRET", "PASS", "_PWD", "_KEY", "APIKEY", "CREDENTIAL", "PRIVATE", "AUTH", "DSN", "DATABASE_URL"];
 
 /// Knows the secrets of a run.
 #[derive(Debug)]
@@ -89,7 +79,8 @@ impl Redactor {
     /// The same, with what only this server can know: the values of its own entry.
     pub(crate) fn for_server(&self, server: &Server) -> Self {
         let own = server.secrets().into_iter().flat_map(|secret| forms(secret.reveal(), SHORTEST));
-        Self::of(self.secrets.iter().cloned().chain(own).collect())
+        let literal = literals(server).into_iter().flat_map(|value| forms(&value, SHORTEST_INHERITED));
+        Self::of(self.secrets.iter().cloned().chain(own).chain(literal).collect())
     }
 
     fn of(mut secrets: Vec<String>) -> Self {
@@ -187,10 +178,54 @@ fn credentials_in(address: &str) -> Vec<String> {
     parts
 }
 
+/// Credentials that somebody wrote into an address or an argument: what stands at a name that says so (`?api_key=`, `--token`), the value of
+/// a header that is passed on, and parts of a path that look like nothing else.
+fn literals(server: &Server) -> Vec<String> {
+    let mut found = Vec::new();
+    if let Some(url) = server.url() {
+        let url = url.reveal().split('#').next().unwrap_or_default();
+        let (address, query) = url.split_once('?').unwrap_or((url, ""));
+        let path = address.split_once("://").map_or("", |(_, rest)| rest).split('/').skip(1);
+        found.extend(path.filter(|part| is_token(part)).map(str::to_owned));
+        let pairs = query.split('&').filter_map(|pair| pair.split_once('='));
+        found.extend(pairs.filter(|(name, _)| is_credential(&format!("_{name}"))).map(|(_, value)| value.to_owned()));
+    }
+    if let Ok(Transport::Stdio(stdio)) = &server.transport {
+        let mut is_next = false;
+        for argument in stdio.arguments.iter().map(|argument| argument.value.reveal()) {
+            let flag = argument.starts_with('-').then(|| argument.split_once('=').unwrap_or((argument, "")));
+            let value = match flag {
+                Some((name, value)) => {
+                    is_next = value.is_empty() && names_credential(name);
+                    if names_credential(name) { value } else { "" }
+                }
+                None if std::mem::take(&mut is_next) => argument,
+                None => "",
+            };
+            // The value of a header, behind its name.
+            found.push(value.split_once(": ").map_or(value, |(_, value)| value).to_owned());
+        }
+    }
+    found
+}
+
+/// Whether an option of this name takes a credential, or a header that may be one.
+fn names_credential(option: &str) -> bool {
+    let name = format!("_{}", option.trim_start_matches('-').replace('-', "_"));
+    is_credential(&name) || name.eq_ignore_ascii_case("_header")
+}
+
+/// Whether a part of a path looks like a credential: long, with letters and digits, and no version or name of a file.
+fn is_token(part: &str) -> bool {
+    let is_of = |kind: fn(&u8) -> bool| part.as_bytes().iter().any(kind);
+    part.len() >= LONG_PART && is_of(u8::is_ascii_digit) && is_of(u8::is_ascii_alphabetic) && !part.contains('.')
+}
+
 /// Whether a variable of this name holds a credential.
 fn is_credential(name: &str) -> bool {
-    let name = name.to_ascii_uppercase();
-    CREDENTIAL_WORDS.iter().any(|word| name.contains(word))
+    let name = name.to_ascii_uppercase().replace('-', "_");
+    // A PATH is no PAT.
+    CREDENTIAL_WORDS.iter().any(|word| name.contains(word)) || name.ends_with("_PAT") || name.contains("_PAT_")
 }
 
 /// Whether this looks like a protocol version.
@@ -301,6 +336,11 @@ mod tests {
     fn credentials_of_the_environment_are_masked_and_settings_are_not() {
         let redactor = redactor(&[("GITHUB_TOKEN", "ghp_12345678"), ("HOME", "/home/somebody"), ("A_TOKEN", "true")]);
         assert_eq!(redactor.mask("bad ghp_12345678 in /home/somebody: true"), "bad *** in /home/somebody: true");
+        // A personal access token is one, a search path is none.
+        for (name, shown) in [("LD_LIBRARY_PATH", "/opt/lib-of-it"), ("GH_PAT", "***"), ("PAT_OF_CI_PAT_X", "***")] {
+            let redactor = super::Redactor::new(&[], &Environment::of(&[(name, "/opt/lib-of-it")]));
+            assert_eq!(redactor.mask("/opt/lib-of-it"), shown, "{name}");
+        }
     }
 
     #[test]

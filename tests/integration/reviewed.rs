@@ -427,3 +427,28 @@ fn what_else_a_persons_file_holds_costs_nothing() {
     let run = project.run(&["-c", "agent.json", "-l", "mcp-tools.lock.json", "--format", "json"]).expect(0);
     assert_eq!(codes(&run), ["config-ignored"]);
 }
+
+#[test]
+fn credentials_written_into_addresses_and_arguments_are_masked() {
+    let server = HttpServer::start("http-echo-path");
+    let url =
+        format!("http://127.0.0.1:{}/s/sk-pathsecret-112233/mcp?api_key=querysecret77&page=plain-value", server.port);
+    let project = Project::with(&[("s", json!({ "type": "http", "url": url }))]).locked(&["alpha"]);
+    let run = project.run(&["-vv"]).expect(78);
+    assert!(!run.stdout.contains("pathsecret") && !run.stdout.contains("querysecret"), "{run}");
+    assert!(run.stdout.contains("/s/***/mcp?api_key=***&page=plain-value"), "{run}");
+    let arguments = [
+        "--api-key=sk-argsecret-99",
+        "--token",
+        "next-secret-1",
+        "--header",
+        "Authorization: Bearer hdr-secret-12",
+        "--path=/some/where-else",
+        "plain-word",
+    ];
+    let mut words = vec!["-c", "echo \"$@\" >&2; exit 1", "sh"];
+    words.extend(arguments);
+    let run = Project::with(&[("s", json!({ "command": "sh", "args": words }))]).locked(&["alpha"]).run(&[]).expect(78);
+    let shown = "--api-key=*** --token *** --header Authorization: *** --path=/some/where-else plain-word";
+    assert!(run.stdout.contains(shown), "{run}");
+}
