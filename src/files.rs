@@ -33,6 +33,11 @@ pub(crate) fn read_own(path: &Path) -> io::Result<Vec<u8>> {
     bounded(path, LARGEST_OWN)
 }
 
+/// Whether two paths lead to one file.
+pub(crate) fn is_same(path: &Path, other: &Path) -> bool {
+    path == other || path.canonicalize().is_ok_and(|path| other.canonicalize().is_ok_and(|other| path == other))
+}
+
 /// Remembers a file that is read in another way.
 pub(crate) fn note(metadata: &fs::Metadata) {
     READ.lock().unwrap_or_else(PoisonError::into_inner).insert((metadata.dev(), metadata.ino()));

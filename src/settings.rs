@@ -8,6 +8,7 @@ use clap::ColorChoice;
 use crate::cli::{Cli, Command, CommonArgs};
 use crate::environment::Environment;
 use crate::error::Error;
+use crate::files;
 use crate::finding::{Code, Severity};
 use crate::network::Network;
 use crate::values::{Client, Format, FormatSpec, Protocol, parse_duration};
@@ -258,11 +259,7 @@ fn is_input(path: &Path, cli: &Cli, environment: &Environment) -> bool {
     let named = ["MCP_CONFIG", "MCP_TOOL_LOCK"].into_iter().filter_map(|name| path_from(environment, name));
     let mut read = cli.common.config.iter().chain(&cli.common.lock).cloned().chain(named);
     let path = environment.folder.join(path);
-    usual || read.any(|read| is_same(&environment.folder.join(read), &path))
-}
-
-fn is_same(path: &Path, other: &Path) -> bool {
-    path == other || path.canonicalize().is_ok_and(|path| other.canonicalize().is_ok_and(|other| path == other))
+    usual || read.any(|read| files::is_same(&environment.folder.join(read), &path))
 }
 
 /// The root is the workspace of GitHub Actions, or the folder that holds `.git`.

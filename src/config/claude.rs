@@ -4,8 +4,8 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use super::claude_settings;
-use super::entry::{self, Dialect, Entry, Field};
+use super::claude_settings::{self, Variables};
+use super::entry::{self, Entry, Field};
 use super::expand;
 use super::withheld::is_not_inherited;
 use super::{Configuration, Content, File, Source};
@@ -81,15 +81,15 @@ impl Source for McpJson {
 
     fn read(&self, root: &Node, file: &File<'_>) -> Result<Content, Fault> {
         let members = entry::servers(root, "mcpServers", &["servers"])?;
-        let environment = claude_settings::expanding(file.environment);
-        let dialect = expand::Claude { environment: &environment };
-        let servers = members.iter().map(|member| server(member, &dialect, file)).collect();
+        let variables = Variables::read(file.environment);
+        let servers = members.iter().map(|member| server(member, &variables, file)).collect();
         Ok(Content { servers, findings: Vec::new() })
     }
 
     fn restrict(&self, servers: &mut [Server], environment: &Environment) -> Vec<Finding> {
         let mut findings = claude_settings::restrict(servers, environment);
-        if servers.iter().all(|server| server.location.file != claude_settings::MANAGED_SERVERS) {
+        let is_managed = |server: &Server| server.location.file == claude_settings::MANAGED_SERVERS;
+        if servers.is_empty() || !servers.iter().all(is_managed) {
             findings.extend(claude_settings::managed());
         }
         findings
@@ -97,9 +97,7 @@ impl Source for McpJson {
 
     /// Only servers of a project can be rejected, or stand behind another one; those of a file given with `--mcp-config` are asked for (1.3).
     fn settle(&self, configuration: &mut Configuration, environment: &Environment) {
-        configuration.findings.extend(claude_settings::managed());
-        let expanding = claude_settings::expanding(environment);
-        let dialect = expand::Claude { environment: &expanding };
+        let variables = Variables::read(environment);
         let scopes = claude_settings::scopes(environment);
         for member in &scopes.local {
             let file = File { path: Path::new(""), is_found: true, is_given: false, environment };
@@ -107,7 +105,7 @@ impl Source for McpJson {
             let same = |known: &&mut Server| known.name.as_str() == member.key;
             match configuration.servers.iter_mut().find(same) {
                 Some(known) if known.origin == Origin::Project => {
-                    *known = Server { origin: Origin::Local, ..server(member, &dialect, &file) };
+                    *known = Server { origin: Origin::Local, ..server(member, &variables, &file) };
                 }
                 Some(_) => {}
                 None => configuration.elsewhere.push(ServerName::new(member.key.as_str())),
@@ -119,12 +117,13 @@ impl Source for McpJson {
     }
 }
 
-fn server(member: &Member, dialect: &dyn Dialect, file: &File<'_>) -> Server {
-    let mut entry = Entry::new(member, dialect);
+fn server(member: &Member, variables: &Variables, file: &File<'_>) -> Server {
+    let dialect = expand::Claude { environment: &variables.expanding };
+    let mut entry = Entry::new(member, &dialect);
     let transport = if RESERVED.contains(&member.key.as_str()) {
         Err("the client keeps this name for itself".to_owned())
     } else {
-        entry.object().and_then(|object| transport(&mut entry, object, file.environment))
+        entry.object().and_then(|object| transport(&mut entry, object, variables, file.environment))
     };
     let known: &[&str] = match &transport {
         Ok(Transport::Stdio(_)) => &STDIO_KEYS,
@@ -140,7 +139,12 @@ fn server(member: &Member, dialect: &dyn Dialect, file: &File<'_>) -> Server {
     Server { origin, notices, patience, ..entry.finish(transport, known) }
 }
 
-fn transport(entry: &mut Entry<'_>, object: &Object, environment: &Environment) -> Result<Transport, String> {
+fn transport(
+    entry: &mut Entry<'_>,
+    object: &Object,
+    variables: &Variables,
+    environment: &Environment,
+) -> Result<Transport, String> {
     let declared = match object.get("type") {
         None => None,
         Some(node) => Some(node.text().ok_or_else(|| format!("type: expected a string, found {}", node.kind()))?),
@@ -150,7 +154,7 @@ fn transport(entry: &mut Entry<'_>, object: &Object, environment: &Environment) 
         None if object.get("command").is_none() && object.get("url").is_some() => {
             Err("has a \"url\" but no \"type\"; add \"type\": \"http\" (or \"sse\")".to_owned())
         }
-        None | Some("stdio") => stdio(entry, object, environment).map(Transport::Stdio),
+        None | Some("stdio") => stdio(entry, object, variables, environment).map(Transport::Stdio),
         Some("http" | "streamable-http") => remote(entry, object, environment).map(Transport::Http),
         Some("sse") => remote(entry, object, environment).map(Transport::Sse),
         Some("ws") => remote(entry, object, environment).map(Transport::WebSocket),
@@ -158,14 +162,19 @@ fn transport(entry: &mut Entry<'_>, object: &Object, environment: &Environment) 
     }
 }
 
-fn stdio(entry: &mut Entry<'_>, object: &Object, environment: &Environment) -> Result<StdioServer, String> {
+fn stdio(
+    entry: &mut Entry<'_>,
+    object: &Object,
+    variables: &Variables,
+    environment: &Environment,
+) -> Result<StdioServer, String> {
     let command = entry.required(object, "command", Field::Command)?;
     if command.written.is_empty() {
         return Err("command: must not be empty".to_owned());
     }
     let arguments = entry.texts(object, "args", Field::Argument)?;
     // What settings give to every server, then what the entry gives to this one.
-    let mut environment_of_entry = claude_settings::given(environment);
+    let mut environment_of_entry = variables.given.clone();
     environment_of_entry.extend(entry.map(object, "env", Field::Environment)?);
     Ok(StdioServer {
         command,

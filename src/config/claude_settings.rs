@@ -24,7 +24,8 @@ const LOOK_ALIKES: [&str; 4] = ["mcp.json", ".mcp.jsonc", ".claude/mcp.json", ".
 pub(super) fn reject(servers: &mut [Server], environment: &Environment) -> Vec<Finding> {
     let mut findings = Vec::new();
     for path in settings(environment) {
-        let Some(root) = read(&path, environment, &mut findings) else { continue };
+        // What cannot be read is said by `restrict`.
+        let Some(root) = read(&path, environment, &mut Vec::new()) else { continue };
         let Ok(root) = root.object("") else { continue };
         let is_of_project = |server: &Server| server.origin == Origin::Project;
         mark(servers, root.get("disabledMcpjsonServers"), "disabledMcpjsonServers names it", is_of_project);
@@ -165,18 +166,29 @@ fn is_of_person(path: &Path, environment: &Environment) -> bool {
         || user_folder(environment).is_some_and(|folder| path.starts_with(folder))
 }
 
-/// The environment in which `${VAR}` is expanded: with `env` of the person's and the machine's settings (`clients.md` 1.4).
-pub(super) fn expanding(environment: &Environment) -> Environment {
-    let own = settings(environment).into_iter().filter(|path| is_of_person(path, environment));
-    environment.with(own.flat_map(|path| variables(&path, environment)))
+/// What `env` of settings gives.
+pub(super) struct Variables {
+    /// The environment in which `${VAR}` is expanded: with that of the person's and the machine's settings (`clients.md` 1.4).
+    pub(super) expanding: Environment,
+    /// What every program gets, of all settings.
+    pub(super) given: Vec<(String, Expanded)>,
 }
 
-/// What `env` of all settings gives to every program.
-pub(super) fn given(environment: &Environment) -> Vec<(String, Expanded)> {
-    let value = |(name, value): (String, String)| {
-        (name, Expanded { written: "(settings)".to_owned(), value: Secret::new(value) })
-    };
-    settings(environment).iter().flat_map(|path| variables(path, environment)).map(value).collect()
+impl Variables {
+    /// Reads the settings.
+    pub(super) fn read(environment: &Environment) -> Self {
+        let (mut own, mut given) = (Vec::new(), Vec::new());
+        for path in settings(environment) {
+            let variables = variables(&path, environment);
+            let value =
+                |value: &String| Expanded { written: "(settings)".to_owned(), value: Secret::new(value.clone()) };
+            given.extend(variables.iter().map(|(name, text)| (name.clone(), value(text))));
+            if is_of_person(&path, environment) {
+                own.extend(variables);
+            }
+        }
+        Self { expanding: environment.with(own.into_iter()), given }
+    }
 }
 
 fn variables(path: &Path, environment: &Environment) -> Vec<(String, String)> {

@@ -138,7 +138,7 @@ fn home(environment: &Environment) -> Option<PathBuf> {
 /// Whether the client finds this file in the folder, rather than in the person's own.
 fn is_of_project(file: &File<'_>) -> bool {
     let own = home(file.environment).map(|home| home.join("config.toml"));
-    let is_own = own.is_some_and(|own| super::is_same(&own, file.path));
+    let is_own = own.is_some_and(|own| files::is_same(&own, file.path));
     file.is_found && !is_own && file.path == file.environment.folder.join(".codex/config.toml")
 }
 

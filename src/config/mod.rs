@@ -142,7 +142,8 @@ pub(crate) fn load(
         let folder = environment.folder.display().to_string();
         return Err(Error::NoConfig { wanted, client: source.client().name(), folder });
     };
-    let file = |path| File { path, is_found: found.iter().any(|other| is_same(other, path)), is_given, environment };
+    let file =
+        |path| File { path, is_found: found.iter().any(|other| files::is_same(other, path)), is_given, environment };
     let mut configuration = Configuration::empty(source.client(), folder_of(first, environment));
     let mut layers: Option<(Node, &Path)> = None;
     for path in &paths {
@@ -165,14 +166,14 @@ pub(crate) fn load(
     if let Some((root, path)) = layers {
         configuration.add(source.read(&root, &file(path)).map_err(fault)?);
     }
-    let findings = source.restrict(&mut configuration.servers, environment);
     if paths.iter().any(|path| file(path).is_found) {
-        // It reads the same files, and says the same of them.
         source.settle(&mut configuration, environment);
     } else {
-        configuration.findings.extend(findings);
         configuration.elsewhere.extend(names_in(source, &found, environment));
     }
+    // Last: a server that took the place of another one is restricted as well.
+    let findings = source.restrict(&mut configuration.servers, environment);
+    configuration.findings.extend(findings);
     Ok(configuration)
 }
 
@@ -199,11 +200,6 @@ impl Configuration {
 
 fn fault(fault: Fault) -> Error {
     Error::Config { location: fault.location, message: fault.message }
-}
-
-/// Whether two paths lead to one file.
-fn is_same(path: &Path, other: &Path) -> bool {
-    path == other || path.canonicalize().is_ok_and(|path| other.canonicalize().is_ok_and(|other| path == other))
 }
 
 /// What a file holds; `None` for an empty one that the client takes for one without servers.
@@ -266,7 +262,7 @@ fn source(named: &[PathBuf], client: Option<Client>) -> Result<&'static dyn Sour
 fn found(source: &dyn Source, environment: &Environment) -> Vec<PathBuf> {
     let mut found: Vec<PathBuf> = Vec::new();
     for path in source.places(environment).into_iter().filter(|path| path.symlink_metadata().is_ok()) {
-        if !found.iter().any(|known| is_same(known, &path)) {
+        if !found.iter().any(|known| files::is_same(known, &path)) {
             found.push(path);
         }
     }

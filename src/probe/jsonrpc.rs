@@ -1,5 +1,7 @@
 //! JSON-RPC 2.0 messages as MCP servers really write them. No IO.
 
+use std::borrow::Cow;
+
 use serde_json::{Map, Value, json};
 
 use crate::deviation::{Carrier, Deviation};
@@ -43,9 +45,10 @@ pub(super) enum Text {
 }
 
 /// What is odd about the text of messages that could be read.
-pub(super) fn deviations(text: &[u8], carrier: Carrier) -> impl Iterator<Item = Deviation> + use<> {
+pub(super) fn deviations(text: &[u8], carrier: Carrier, is_loose: bool) -> impl Iterator<Item = Deviation> + use<> {
     let bare = text.strip_prefix(BYTE_ORDER_MARK).unwrap_or(text);
-    let readable = String::from_utf8_lossy(text);
+    // The whole text is gone through only where a strict reader has stopped.
+    let readable = if is_loose { String::from_utf8_lossy(text) } else { Cow::Borrowed("") };
     let mended = mended(&readable);
     let found = [
         (bare.len() < text.len(), Deviation::ByteOrderMark(carrier)),
@@ -59,19 +62,24 @@ pub(super) fn deviations(text: &[u8], carrier: Carrier) -> impl Iterator<Item = 
 
 /// Reads a line, an event's data or a body.
 pub(super) fn read(text: &[u8]) -> Text {
+    read_loosely(text).0
+}
+
+/// The same, and whether a strict reader would have stopped.
+pub(super) fn read_loosely(text: &[u8]) -> (Text, bool) {
     let text = text.strip_prefix(BYTE_ORDER_MARK).unwrap_or(text).trim_ascii();
     if text.is_empty() {
-        return Text::Blank;
+        return (Text::Blank, false);
     }
     if !matches!(text.first(), Some(b'{' | b'[')) {
-        return Text::Noise;
+        return (Text::Noise, false);
     }
-    let value = match serde_json::from_slice::<Value>(text) {
-        Ok(value) => value,
-        Err(error) if error.to_string().starts_with("recursion limit exceeded") => return Text::TooDeep,
+    let (value, is_loose) = match serde_json::from_slice::<Value>(text) {
+        Ok(value) => (value, false),
+        Err(error) if error.to_string().starts_with("recursion limit exceeded") => return (Text::TooDeep, false),
         Err(_) => match serde_json::from_str::<Value>(&as_every_reader_takes_it(&String::from_utf8_lossy(text))) {
-            Ok(value) => value,
-            Err(_) => return Text::Noise,
+            Ok(value) => (value, true),
+            Err(_) => return (Text::Noise, false),
         },
     };
     let messages: Option<Vec<Incoming>> = match value {
@@ -79,7 +87,7 @@ pub(super) fn read(text: &[u8]) -> Text {
         Value::Array(items) if !items.is_empty() => items.into_iter().map(member).collect(),
         _ => None,
     };
-    messages.map_or(Text::Noise, Text::Messages)
+    (messages.map_or(Text::Noise, Text::Messages), is_loose)
 }
 
 fn member(value: Value) -> Option<Incoming> {

@@ -54,11 +54,11 @@ impl Trace {
     /// Reads a line, an event's data or a body.
     pub(super) fn read(&mut self, text: &[u8], carrier: Carrier) -> Text {
         self.received(text);
-        let read = jsonrpc::read(text);
+        let (read, is_loose) = jsonrpc::read_loosely(text);
         if let Text::Messages(messages) = &read {
             // What is lost without an answer in it is no loss.
             if messages.iter().any(|message| matches!(message, Incoming::Reply { .. })) {
-                self.deviations.extend(jsonrpc::deviations(text, carrier));
+                self.deviations.extend(jsonrpc::deviations(text, carrier, is_loose));
             }
             if self.is_one_way && messages.iter().any(|message| matches!(message, Incoming::Request { .. })) {
                 self.deviations.insert(Deviation::RequestOfServer);

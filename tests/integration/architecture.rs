@@ -21,7 +21,7 @@ const MAY_USE: [(&str, &[&str]); 27] = [
     ("document", &["loose_json", "server"]),
     ("error", &["exit", "server", "text"]),
     ("cli", &["values"]),
-    ("settings", &["cli", "environment", "error", "finding", "network", "values"]),
+    ("settings", &["cli", "environment", "error", "files", "finding", "network", "values"]),
     ("config", &["document", "environment", "error", "files", "finding", "naming", "server", "values"]),
     ("probe", &["deviation", "error", "interrupt", "loose_json", "network", "observed", "server", "text", "values"]),
     ("progress", &["observed", "probe", "server", "text"]),

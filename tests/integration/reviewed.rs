@@ -277,6 +277,9 @@ fn a_server_that_is_switched_off_or_denied_stays_so_from_every_scope() {
     local.run(&[]).expect(0);
     own_file(&local, &json!({ "mcpServers": { "s": stdio("healthy") }, "disabledMcpServers": ["s"] }), "");
     assert!(local.run(&[]).expect(78).stdout.contains("disabledMcpServers"));
+    own_file(&local, &json!({ "mcpServers": { "s": stdio("healthy") } }), "");
+    local.write(".claude/settings.json", r#"{"deniedMcpServers": [{"serverName": "s"}]}"#);
+    assert!(local.run(&[]).expect(78).stdout.contains("deniedMcpServers"));
     // Histories make this file large.
     let large = lock(Project::of("healthy"));
     own_file(&large, &json!({ "disabledMcpServers": ["s"] }), &"x".repeat(3_000_000));
