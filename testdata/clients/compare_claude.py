@@ -12,10 +12,8 @@ Builds wanted before: cargo build --examples && cargo build. Every process is gi
 """
 import http.server, json, os, pathlib, subprocess, sys, tempfile, threading
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
-TARGET = pathlib.Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target")) / "debug"
-PREFLIGHT, FAKE = TARGET / "mcp-preflight", TARGET / "examples/fake-server"
-SCENARIOS = ROOT / "testdata/scenario"
+from common import FAKE, PREFLIGHT, ROOT, SCENARIOS, Served
+
 # Behaviour in time (a hang, a flood, a server that dies by itself later) is compared by the tests of each; here only lists are.
 LIMIT = 40
 
@@ -28,21 +26,6 @@ def transports(name, script):
     if name.startswith(("http", "gateway")) or '"respond"' in text:
         return ["http"]
     return ["stdio", "http", "ws"] if name == "healthy" else ["stdio"]
-
-
-class Http:
-    """A scenario served over HTTP."""
-
-    def __init__(self, path):
-        self.process = subprocess.Popen([FAKE, "http", path], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-        self.port = int(self.process.stdout.readline().strip().rsplit(":", 1)[1])
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
-        self.process.kill()
-        self.process.wait()
 
 
 def offered_by_claude(claude, folder, config, environment={}):
@@ -124,7 +107,7 @@ def settings(claude):
     """Whether servers are allowed, denied, and given variables as the client does it."""
     scenario = SCENARIOS / "names-from-environment.json"
     differences = 0
-    with Http(scenario) as server:
+    with Served(scenario) as server:
         places = {"@PORT@": str(server.port), "@FAKE@": str(FAKE), "@SCENARIO@": str(scenario)}
         text = (ROOT / "testdata/clients/claude-settings.json").read_text()
         for place, value in places.items():
@@ -183,7 +166,7 @@ def main():
                     asked = []
                     # A server each: some count what they were asked.
                     for ask in (offered_by_preflight, lambda *where: offered_by_claude(claude, *where)):
-                        with Http(path) as server:
+                        with Served(path) as server:
                             scheme = "ws" if transport == "ws" else "http"
                             entry = {"type": transport, "url": f"{scheme}://127.0.0.1:{server.port}/{transport}"}
                             config.write_text(json.dumps({"mcpServers": {"s": entry}}))

@@ -10,10 +10,8 @@ generated below, and configurations of several servers. Builds wanted before: ca
 """
 import http.server, json, os, pathlib, signal, subprocess, sys, tempfile, threading
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
-TARGET = pathlib.Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target")) / "debug"
-PREFLIGHT, FAKE = TARGET / "mcp-preflight", TARGET / "examples/fake-server"
-SCENARIOS = ROOT / "testdata/scenario"
+from common import FAKE, PREFLIGHT, ROOT, SCENARIOS, Served
+
 LIMIT = 40
 # What a server may take to start, for scenarios that never answer.
 STARTUP = 5
@@ -78,21 +76,6 @@ class Model(http.server.ThreadingHTTPServer):
         tools = self.asked[-1]["tools"] if self.asked else []
         spaces = [tool for tool in tools if tool["type"] == "namespace" and tool["name"].startswith("mcp__")]
         return sorted(f"{space['name']}__{tool['name']}" for space in spaces for tool in space["tools"])
-
-
-class Server:
-    """A scenario served over HTTP."""
-
-    def __init__(self, path):
-        self.process = subprocess.Popen([FAKE, "http", path], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-        self.port = int(self.process.stdout.readline().strip().rsplit(":", 1)[1])
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
-        self.process.kill()
-        self.process.wait()
 
 
 def run(command, folder, env):
@@ -273,7 +256,7 @@ def compare(codex, path, transport, required):
                 entry = f"command = {json.dumps(str(FAKE))}\nargs = {json.dumps(['stdio', str(path)])}\n"
                 asked.append(ask(folder, f"[mcp_servers.s]\n{entry}{more}"))
             else:
-                with Server(path) as server:
+                with Served(path) as server:
                     asked.append(ask(folder, f'[mcp_servers.s]\nurl = "http://127.0.0.1:{server.port}/http"\n{more}'))
     return asked
 
