@@ -14,7 +14,9 @@ mod jsonrpc;
 mod lines;
 mod opening;
 mod pool;
+mod reconnect;
 mod remote;
+mod run;
 mod session;
 mod sse;
 mod stdio;
@@ -27,6 +29,7 @@ mod websocket;
 use std::time::{Duration, Instant};
 
 pub(crate) use pool::{Limits, Watcher, probe_all};
+pub(crate) use reconnect::reconnect;
 
 use deadline::Deadline;
 use http::HttpChannel;
