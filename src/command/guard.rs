@@ -55,7 +55,8 @@ impl<'a> Guard<'a> {
         let mut environment = environment.clone();
         let own = environment.setting("CLAUDE_PROJECT_DIR").or_else(|| folder.map(str::to_owned));
         let here = environment.folder.clone();
-        environment.folder = own.map_or(here.clone(), |folder| here.join(folder));
+        // Without a slash at its end: folders are known by their exact names.
+        environment.folder = own.map_or(here.clone(), |folder| here.join(folder).components().collect());
         // What the project's settings put into the environment is not the person's word.
         let untrusted = claude_running::set_by_project(&environment);
         let variables = Variables::new(&environment, &untrusted);

@@ -14,6 +14,8 @@ mod clients;
 mod config;
 mod formats;
 mod harness;
+mod hook;
+mod hook_scopes;
 mod http;
 mod hygiene;
 mod lock;
