@@ -123,9 +123,8 @@ const OWN: [&str; 5] = [
     "CLAUDE_CODE_SLACK_TAG_TOKEN",
 ];
 
-/// What the client gives to its hooks, and not to its servers.
-const OF_HOOKS: [&str; 5] =
-    ["CLAUDE_CODE_MESSAGING_SOCKET", "CLAUDE_CODE_MESSAGING_TOKEN", "CLAUDE_EFFORT", "CLAUDE_ENV_FILE", "CLAUDE_PID"];
+/// What the client gives to its hooks, and not to its servers (seen on 2.1.332 in the environments of both).
+const OF_HOOKS: [&str; 4] = ["CLAUDE_CODE_SESSION_ATTENDED", "CLAUDE_EFFORT", "CLAUDE_ENV_FILE", "CLAUDE_PID"];
 
 /// Whether a program does not inherit a variable.
 pub(super) fn is_not_inherited(name: &str) -> bool {

@@ -6,6 +6,9 @@ use crate::observed::{Observation, Outcome, ProbeFailure};
 use crate::server::{Server, VariableState, VariableUse};
 use crate::text;
 
+/// How much of a process's last words is kept.
+const LONGEST_WORDS: usize = 160;
+
 /// What an observation says of the server's health. Nobody but the client has its OAuth token: a server that wants one is reachable, and that
 /// is all that can be seen from here; the same goes for one that does not take this way of asking (`origin.md` B).
 pub(crate) fn judged(observation: &Observation, server: &Server) -> Result<(), Failure> {
@@ -18,9 +21,12 @@ pub(crate) fn judged(observation: &Observation, server: &Server) -> Result<(), F
     if is_reachable {
         return Ok(());
     }
+    // The last words of a process often say why.
+    let last = observation.stderr.lines().rev().map(str::trim).find(|line| !line.is_empty());
+    let last = last.map(|line| format!("; its last words: {}", text::shorten(line, LONGEST_WORDS))).unwrap_or_default();
     Err(Failure {
         code: code(failure),
-        error: shortened(&format!("{}: {}", failure.class, failure.text())),
+        error: shortened(&format!("{}: {}{last}", failure.class, failure.text())),
         wait: failure.retry_after.and_then(|wait| Millis::try_from(wait.as_millis()).ok()),
     })
 }
