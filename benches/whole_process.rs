@@ -71,7 +71,8 @@ fn answer(folder: &Path, programs: &[Program<'_>]) -> Duration {
         let mut command = Command::new(program);
         command.args(*arguments).env("CLAUDE_PROJECT_DIR", folder).env("HOME", folder).current_dir(folder);
         command.env("MCP_PREFLIGHT_HEALTH_TTL_MS", "3600000");
-        let mut child = command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("a hook");
+        let mut child =
+            command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("a hook");
         // One that reads nothing may have ended.
         let _ = child.stdin.take().expect("a pipe").write_all(EVENT);
         child

@@ -55,29 +55,32 @@ struct Scope {
 }
 
 /// What is configured, most important first, and what could not be read.
-#[derive(Default)]
-struct Configured {
+struct Configured<'a> {
+    environment: &'a Environment,
+    variables: Variables,
+    /// Which names are meant; the entries of others are not looked at.
+    is_meant: &'a dyn Fn(&str) -> bool,
     scopes: Vec<Scope>,
     faults: Vec<String>,
 }
 
 /// The server of a call.
 pub(crate) fn find(called: Called<'_>, given: &[PathBuf], environment: &Environment) -> Running {
-    let variables = Variables::read(environment);
-    let mut configured = Configured::default();
-    configured.add_given(given, &variables, environment);
+    let is_meant = |name: &str| match called.server {
+        Some(server) => name == server,
+        None => called.tool.starts_with(&naming::full(&naming::of_server(name), "")),
+    };
+    let mut configured = Configured::new(environment, &is_meant);
+    configured.add_given(given);
     let found = match (called.server, called.scope) {
-        (Some(name), Some(scope)) => {
-            // Who names a file vouches for it, whatever the client's scope.
-            let is_meant = |server: &Server| server.name.as_str() == name;
-            configured.take(is_meant).unwrap_or_else(|| {
-                configured.add_scope(scope, &variables, environment);
-                configured.take(is_meant).unwrap_or_else(|| configured.missing(name, scope))
-            })
-        }
+        // Who names a file vouches for it, whatever the client's scope.
+        (Some(name), Some(scope)) => configured.take().unwrap_or_else(|| {
+            configured.add_scope(scope);
+            configured.take().unwrap_or_else(|| configured.missing(name, scope))
+        }),
         (name, _) => {
-            configured.add_all(&variables, environment);
-            by_precedence(&mut configured, name, called.tool, environment)
+            configured.add_all();
+            by_precedence(&mut configured, name, called.tool)
         }
     };
     Running { faults: configured.faults, ..found }
@@ -85,11 +88,10 @@ pub(crate) fn find(called: Called<'_>, given: &[PathBuf], environment: &Environm
 
 /// Every server that the client would start here and that nothing leaves in doubt, for warming up; and what was left out, in words.
 pub(crate) fn all(given: &[PathBuf], environment: &Environment) -> (Vec<Running>, Vec<String>) {
-    let variables = Variables::read(environment);
-    let mut configured = Configured::default();
-    configured.add_given(given, &variables, environment);
-    configured.add_all(&variables, environment);
-    configured.restrict(environment);
+    let mut configured = Configured::new(environment, &|_| true);
+    configured.add_given(given);
+    configured.add_all();
+    configured.restrict();
     let (mut running, mut left_out): (Vec<Running>, Vec<String>) = (Vec::new(), configured.faults);
     for scope in configured.scopes {
         for server in scope.servers {
@@ -111,17 +113,10 @@ pub(crate) fn set_by_project(environment: &Environment) -> Vec<String> {
 }
 
 /// The first of the scopes that has the server; several names that may be meant, or an entry that nobody has approved, are a doubt.
-fn by_precedence(configured: &mut Configured, name: Option<&str>, tool: &str, environment: &Environment) -> Running {
-    let is_meant = |server: &Server| match name {
-        Some(name) => server.name.as_str() == name,
-        None => tool.starts_with(&naming::full(&naming::of_server(server.name.as_str()), "")),
-    };
+fn by_precedence(configured: &mut Configured<'_>, name: Option<&str>, tool: &str) -> Running {
     let split = || tool.strip_prefix("mcp__").and_then(|rest| rest.split_once("__")).map_or(tool, |(name, _)| name);
     let shown = name.map_or_else(|| split().to_owned(), str::to_owned);
-    configured.restrict(environment);
-    for scope in &mut configured.scopes {
-        scope.servers.retain(is_meant);
-    }
+    configured.restrict();
     let mut names: Vec<&ServerName> =
         configured.scopes.iter().flat_map(|scope| &scope.servers).map(|server| &server.name).collect();
     names.sort_unstable();
@@ -131,14 +126,10 @@ fn by_precedence(configured: &mut Configured, name: Option<&str>, tool: &str, en
         return Running::unprobed(&shown, "unknown", format!("{tool} may be a tool of {}", all.join(" or ")), false);
     }
     let word = configured.scopes.iter().find(|scope| !scope.servers.is_empty()).map(|scope| scope.word);
-    match (configured.take(|_| true), word) {
-        (Some(found), Some(word)) => {
-            match found.entry.as_ref().ok().and_then(|server| doubt(word, server, environment)) {
-                Some(why) => Running { entry: Err(Unprobed { why, is_fault: false }), ..found },
-                None => found,
-            }
-        }
-        _ => configured.missing(&shown, "any"),
+    let (Some(found), Some(word)) = (configured.take(), word) else { return configured.missing(&shown, "any") };
+    match found.entry.as_ref().ok().and_then(|server| doubt(word, server, configured.environment)) {
+        Some(why) => Running { entry: Err(Unprobed { why, is_fault: false }), ..found },
+        None => found,
     }
 }
 
@@ -168,123 +159,124 @@ impl Running {
     }
 }
 
-impl Configured {
-    /// Files that the person named for the guard, and files that the client was started with: the later wins.
-    fn add_given(&mut self, given: &[PathBuf], variables: &Variables, environment: &Environment) {
+impl<'a> Configured<'a> {
+    fn new(environment: &'a Environment, is_meant: &'a dyn Fn(&str) -> bool) -> Self {
+        let (scopes, faults) = (Vec::new(), Vec::new());
+        Self { environment, variables: Variables::read(environment), is_meant, scopes, faults }
+    }
+
+    /// Files that the person named for the guard: the later wins.
+    fn add_given(&mut self, given: &[PathBuf]) {
         for path in given.iter().rev() {
-            self.add_file("dynamic", &environment.folder.join(path), variables, environment, false);
+            self.add_file("dynamic", &self.environment.folder.join(path));
         }
     }
 
     /// What the client says it has the server from.
-    fn add_scope(&mut self, scope: &str, variables: &Variables, environment: &Environment) {
+    fn add_scope(&mut self, scope: &str) {
         match scope {
-            "project" => self.add_project(variables, environment),
-            "local" | "user" => {
-                self.add_own(variables, environment);
-                self.scopes.retain(|known| known.word == scope);
-            }
-            "dynamic" => self.add_command_line(variables, environment),
-            "enterprise" => self.add_file("enterprise", Path::new(MANAGED_SERVERS), variables, environment, false),
+            "project" => self.add_project(),
+            "local" => self.add_local(),
+            "user" => self.add_user(),
+            "dynamic" => self.add_command_line(),
+            "enterprise" => self.add_file("enterprise", Path::new(MANAGED_SERVERS)),
             _ => {}
         }
     }
 
     /// Everything, as the client would look through it.
-    fn add_all(&mut self, variables: &Variables, environment: &Environment) {
+    fn add_all(&mut self) {
         if Path::new(MANAGED_SERVERS).exists() {
-            return self.add_scope("enterprise", variables, environment);
+            return self.add_scope("enterprise");
         }
-        self.add_command_line(variables, environment);
-        if claude_command::is_strict(environment) {
+        self.add_command_line();
+        if claude_command::is_strict(self.environment) {
             return;
         }
-        let user_at = self.scopes.len() + 1;
-        self.add_own(variables, environment);
-        let user = self.scopes.split_off(user_at.min(self.scopes.len()));
-        self.add_project(variables, environment);
-        self.scopes.extend(user);
+        self.add_local();
+        self.add_project();
+        self.add_user();
     }
 
-    fn add_project(&mut self, variables: &Variables, environment: &Environment) {
-        for path in McpJson.places(environment).iter().filter(|path| path.symlink_metadata().is_ok()) {
-            self.add_file("project", path, variables, environment, true);
+    fn add_project(&mut self) {
+        for path in McpJson.places(self.environment).iter().filter(|path| path.symlink_metadata().is_ok()) {
+            self.add_file("project", path);
         }
     }
 
-    /// The servers of the person's own file: those of this folder, then those of every folder.
-    fn add_own(&mut self, variables: &Variables, environment: &Environment) {
-        let scopes = claude_settings::scopes(environment);
-        let path = claude_settings::own_path(environment).map(|path| path.display().to_string()).unwrap_or_default();
-        let root = claude_settings::project_root(environment);
-        let local = format!("{path}, for {}", root.display());
-        for (word, source, members) in [("local", local, &scopes.local), ("user", path, &scopes.user)] {
-            let servers = servers(members, word, Path::new(""), variables, environment);
-            self.scopes.push(Scope { word, source, servers });
-        }
+    /// The servers of the person's own file for this folder.
+    fn add_local(&mut self) {
+        let root = claude_settings::project_root(self.environment);
+        let source = format!("{}, for {}", self.own_path(), root.display());
+        self.add("local", source, Path::new(""), &claude_settings::local_servers(self.environment));
+    }
+
+    /// Those for every folder.
+    fn add_user(&mut self) {
+        let source = self.own_path();
+        self.add("user", source, Path::new(""), &claude_settings::user_servers(self.environment));
+    }
+
+    fn own_path(&self) -> String {
+        claude_settings::own_path(self.environment).map(|path| path.display().to_string()).unwrap_or_default()
     }
 
     /// What the client was started with (`--mcp-config`), as far as this system tells.
-    fn add_command_line(&mut self, variables: &Variables, environment: &Environment) {
-        for given in claude_command::configurations(environment).iter().rev() {
+    fn add_command_line(&mut self) {
+        for given in claude_command::configurations(self.environment).iter().rev() {
             if given.trim_start().starts_with('{') {
-                self.add_text("dynamic", "--mcp-config", given.as_bytes(), variables, environment);
+                self.add_text("dynamic", "--mcp-config", given.as_bytes());
             } else {
-                self.add_file("dynamic", &environment.folder.join(given), variables, environment, false);
+                self.add_file("dynamic", &self.environment.folder.join(given));
             }
         }
     }
 
-    fn add_file(
-        &mut self,
-        word: &'static str,
-        path: &Path,
-        variables: &Variables,
-        environment: &Environment,
-        may_be_blank: bool,
-    ) {
+    fn add_file(&mut self, word: &'static str, path: &Path) {
         let shown = path.display().to_string();
         match files::read(path) {
-            Ok(bytes) if may_be_blank && bytes.trim_ascii().is_empty() => {}
-            Ok(bytes) => self.add_text(word, &shown, &bytes, variables, environment),
+            // The client takes an empty file of a project for one without servers.
+            Ok(bytes) if word == "project" && bytes.trim_ascii().is_empty() => {}
+            Ok(bytes) => self.add_text(word, &shown, &bytes),
             Err(error) => self.faults.push(format!("cannot read {shown}: {error}")),
         }
     }
 
-    fn add_text(
-        &mut self,
-        word: &'static str,
-        shown: &str,
-        bytes: &[u8],
-        variables: &Variables,
-        environment: &Environment,
-    ) {
+    fn add_text(&mut self, word: &'static str, shown: &str, bytes: &[u8]) {
         // What the client reads, two equal keys included: it takes the last.
         let root = Document::new(shown, bytes).parse(Syntax::LastWins);
         let members = root.and_then(|root| entry::servers(&root, "mcpServers", &["servers"]).map(<[Member]>::to_vec));
         match members {
-            Ok(members) => {
-                let servers = servers(&members, word, Path::new(shown), variables, environment);
-                self.scopes.push(Scope { word, source: shown.to_owned(), servers });
-            }
+            Ok(members) => self.add(word, shown.to_owned(), Path::new(shown), &members),
             Err(fault) => self.faults.push(format!("{}: {}", fault.location, fault.message)),
         }
     }
 
+    fn add(&mut self, word: &'static str, source: String, path: &Path, members: &[Member]) {
+        let is_found = matches!(word, "project" | "local");
+        let file = File { path, is_found, is_given: !is_found, environment: self.environment };
+        let origin = match word {
+            "project" => Origin::Project,
+            "local" => Origin::Local,
+            _ => Origin::Given,
+        };
+        let meant = members.iter().filter(|member| (self.is_meant)(&member.key));
+        let servers = meant.map(|member| Server { origin, ..claude::server(member, &self.variables, &file) }).collect();
+        self.scopes.push(Scope { word, source, servers });
+    }
+
     /// Leaves out what settings reject and deny, and what is switched off.
-    fn restrict(&mut self, environment: &Environment) {
+    fn restrict(&mut self) {
         for scope in &mut self.scopes {
-            claude_settings::reject(&mut scope.servers, environment);
-            claude_settings::restrict(&mut scope.servers, environment);
+            claude_settings::reject(&mut scope.servers, self.environment);
+            claude_settings::restrict(&mut scope.servers, self.environment);
             scope.servers.retain(|server| server.disabled.is_none());
         }
     }
 
-    fn take(&mut self, is_meant: impl Fn(&Server) -> bool) -> Option<Running> {
-        self.scopes.iter_mut().find_map(|scope| {
-            let at = scope.servers.iter().position(&is_meant)?;
-            Some(Running::of(scope.servers.remove(at), &scope.source))
-        })
+    fn take(&mut self) -> Option<Running> {
+        let scope = self.scopes.iter_mut().find(|scope| !scope.servers.is_empty())?;
+        Some(Running::of(scope.servers.remove(0), &scope.source))
     }
 
     /// Nothing that was read has it.
@@ -301,21 +293,4 @@ impl Configured {
         };
         Running::unprobed(name, scope, why, is_read_here && scope != "any")
     }
-}
-
-fn servers(
-    members: &[Member],
-    word: &str,
-    path: &Path,
-    variables: &Variables,
-    environment: &Environment,
-) -> Vec<Server> {
-    let is_found = matches!(word, "project" | "local");
-    let file = File { path, is_found, is_given: !is_found, environment };
-    let origin = match word {
-        "project" => Origin::Project,
-        "local" => Origin::Local,
-        _ => Origin::Given,
-    };
-    members.iter().map(|member| Server { origin, ..claude::server(member, variables, &file) }).collect()
 }

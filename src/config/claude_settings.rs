@@ -111,13 +111,22 @@ pub(super) struct Scopes {
 
 /// The servers of a person's own file.
 pub(super) fn scopes(environment: &Environment) -> Scopes {
-    let servers = |object: Option<&Object>| {
-        let servers = object.and_then(|object| object.get("mcpServers")?.object("").ok());
-        servers.map(|servers| servers.members.clone()).unwrap_or_default()
-    };
-    let root = own_file(environment);
-    let root = root.as_ref().and_then(|root| root.object("").ok());
-    Scopes { local: servers(of_folder(&project_root(environment), environment).as_ref()), user: servers(root) }
+    Scopes { local: local_servers(environment), user: user_servers(environment) }
+}
+
+/// Those of this folder.
+pub(super) fn local_servers(environment: &Environment) -> Vec<Member> {
+    let folder = project_root(environment).display().to_string();
+    members(own(&["projects", &folder, "mcpServers"], environment))
+}
+
+/// Those of every folder.
+pub(super) fn user_servers(environment: &Environment) -> Vec<Member> {
+    members(own(&["mcpServers"], environment))
+}
+
+fn members(node: Option<Node>) -> Vec<Member> {
+    node.and_then(|node| node.object("").ok().map(|object| object.members.clone())).unwrap_or_default()
 }
 
 /// A file of the machine's keeper takes the place of every other.
@@ -140,16 +149,17 @@ pub(super) fn own_path(environment: &Environment) -> Option<PathBuf> {
     })
 }
 
-/// A person's own file. It is full of other things: a fault in it is no business of a gate.
-fn own_file(environment: &Environment) -> Option<Node> {
-    read(&own_path(environment)?, environment, &mut Vec::new())
+/// What a person's own file says under these keys. It is full of other things: a fault in it is no business of a gate.
+fn own(keys: &[&str], environment: &Environment) -> Option<Node> {
+    let path = own_path(environment)?;
+    let bytes = files::read_own(&path).ok()?;
+    Document::pick(&shown(&path, &environment.folder), &bytes, keys)
 }
 
 /// What a person's own file says of a folder.
 fn of_folder(folder: &Path, environment: &Environment) -> Option<Object> {
-    let root = own_file(environment)?;
-    let projects = root.object("").ok()?.get("projects")?.object("").ok()?;
-    projects.get(&folder.display().to_string())?.object("").ok().cloned()
+    let node = own(&["projects", &folder.display().to_string()], environment)?;
+    node.object("").ok().cloned()
 }
 
 /// The folder by which a person's own file knows this project: the root of the repository, that of the main one where this is a worktree of
@@ -163,8 +173,10 @@ pub(super) fn project_root(environment: &Environment) -> PathBuf {
         }
         let pointer = files::read_text(&git).ok()?;
         let target = folder.join(pointer.strip_prefix("gitdir:")?.trim());
-        // A worktree points into `worktrees` of the main repository; a submodule into `modules` of its own.
-        let is_worktree = target.parent().is_some_and(|parent| parent.ends_with("worktrees"));
+        // A worktree points into `worktrees` of the main repository; a submodule into `modules` of its own. The main repository has to know
+        // of it: a checkout must not claim to be part of somebody's trusted one.
+        let is_worktree = target.parent().is_some_and(|parent| parent.ends_with("worktrees"))
+            && files::read_text(&target.join("gitdir")).is_ok_and(|back| Path::new(back.trim()) == git);
         let main = target.ancestors().nth(3).filter(|_| is_worktree);
         Some(main.map_or_else(|| folder.to_path_buf(), Path::to_path_buf))
     });

@@ -50,6 +50,10 @@ fn a_folder_is_known_by_the_root_of_its_repository() {
     assert!(call(&project, "before", "s", "local").expect(2).stderr.contains("./of-root"));
     // A worktree of it, too; a submodule is a repository of its own.
     project.write("tree/.git", format!("gitdir: {root}/.git/worktrees/tree\n"));
+    let stranger = project.env("CLAUDE_PROJECT_DIR", &format!("{root}/tree"));
+    assert!(call(&stranger, "before", "s", "local").expect(0).stderr.contains("no configuration of the scope"));
+    let project = stranger;
+    project.write(".git/worktrees/tree/gitdir", format!("{root}/tree/.git\n"));
     project.write("sub/module/.git", "gitdir: ../../.git/modules/module\n");
     let project = project.env("CLAUDE_PROJECT_DIR", &format!("{root}/tree"));
     assert!(call(&project, "before", "s", "local").expect(2).stderr.contains("./of-root"));
