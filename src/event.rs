@@ -1,8 +1,9 @@
 //! One event of a Claude Code hook, as it comes on standard input (`clients.md` 1.13). Pure, and never fooled: which server is called is
 //! said by the client alone, and nothing inside the tool's own input is looked at.
 
-use serde::Deserialize;
-use serde::de::IgnoredAny;
+use std::fmt;
+
+use serde::de::{Deserialize, Deserializer, IgnoredAny, MapAccess, Visitor};
 use serde_json::Value;
 
 use crate::loose_json::as_every_reader_takes_it;
@@ -51,8 +52,9 @@ pub(crate) struct Call {
     pub(crate) scope: Option<String>,
 }
 
-/// The members that count. `tool_input` and `tool_response` may be of any size and hold anything: they are passed over.
-#[derive(Deserialize)]
+/// The members that count, of equal names the last, as for the client. `tool_input` and `tool_response` may be of any size and hold anything:
+/// they are passed over.
+#[derive(Default)]
 struct Raw {
     hook_event_name: Option<Value>,
     cwd: Option<Value>,
@@ -60,10 +62,43 @@ struct Raw {
     mcp_server: Option<Value>,
     error: Option<Value>,
     is_interrupt: Option<Value>,
-    #[serde(rename = "tool_input")]
-    _tool_input: Option<IgnoredAny>,
-    #[serde(rename = "tool_response")]
-    _tool_response: Option<IgnoredAny>,
+}
+
+impl<'de> Deserialize<'de> for Raw {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_map(Members)
+    }
+}
+
+/// Reads the members of an event.
+struct Members;
+
+impl<'de> Visitor<'de> for Members {
+    type Value = Raw;
+
+    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("an object")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut members: A) -> Result<Raw, A::Error> {
+        let mut raw = Raw::default();
+        while let Some(name) = members.next_key::<String>()? {
+            let member = match name.as_str() {
+                "hook_event_name" => &mut raw.hook_event_name,
+                "cwd" => &mut raw.cwd,
+                "tool_name" => &mut raw.tool_name,
+                "mcp_server" => &mut raw.mcp_server,
+                "error" => &mut raw.error,
+                "is_interrupt" => &mut raw.is_interrupt,
+                _ => {
+                    members.next_value::<IgnoredAny>()?;
+                    continue;
+                }
+            };
+            *member = Some(members.next_value()?);
+        }
+        Ok(raw)
+    }
 }
 
 impl Event {
@@ -75,7 +110,8 @@ impl Event {
         if bytes.trim_ascii().is_empty() {
             return Err("standard input holds no event".to_owned());
         }
-        let raw = serde_json::from_slice::<Raw>(bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes));
+        let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
+        let raw = serde_json::from_slice::<Raw>(bytes);
         let raw = raw.or_else(|_| {
             // The client writes what JavaScript takes for JSON.
             let text = String::from_utf8_lossy(bytes);
@@ -100,7 +136,7 @@ impl Raw {
             .ok_or_else(|| format!("the event {event} names no tool: tool_name is missing, or no string"))?;
         let member = |name: &str| text(self.mcp_server.as_ref().and_then(|server| server.get(name)));
         let server = member("name");
-        if server.is_none() && !tool.starts_with("mcp__") {
+        if !tool.starts_with("mcp__") {
             return Ok(Kind::NotMcp);
         }
         let call = Call { tool, server, scope: member("source") };

@@ -145,6 +145,8 @@ impl Redactor {
 
     fn failure(&self, failure: &mut ProbeFailure) {
         failure.said = self.excerpt(&failure.said, SHOWN);
+        // Our own words may quote the configuration.
+        failure.message = self.mask(&failure.message);
     }
 
     /// A tail that was cut may begin with the end of a secret, which no search finds: its first line goes, or, when there
@@ -202,6 +204,11 @@ fn literals(server: &Server) -> Vec<String> {
                 None if std::mem::take(&mut is_next) => argument,
                 None => "",
             };
+            // `-e API_KEY=value`, and an address with a user.
+            found.extend(
+                argument.split_once('=').filter(|(name, _)| is_credential(name)).map(|(_, value)| value.to_owned()),
+            );
+            found.extend(credentials_in(argument));
             // The value of a header, behind its name.
             found.push(value.split_once(": ").map_or(value, |(_, value)| value).to_owned());
         }

@@ -267,10 +267,17 @@ impl Server {
 
     /// Whether its entry has a credential of its own, rather than leaving that to the client's sign-in.
     pub(crate) fn has_credential(&self) -> bool {
+        // Headers that say nothing of who is asking.
+        const PLAIN: [&str; 5] = ["accept", "accept-language", "content-type", "user-agent", "x-request-id"];
+        let is_plain = |name: &str| PLAIN.iter().any(|plain| plain.eq_ignore_ascii_case(name));
         match &self.transport {
             Ok(Transport::Http(remote) | Transport::Sse(remote) | Transport::WebSocket(remote)) => {
+                let url = remote.url.value.reveal();
+                let host = url.split_once("://").and_then(|(_, rest)| rest.split(['/', '?']).next());
                 remote.helper.is_some()
-                    || remote.headers.iter().any(|(name, _)| name.eq_ignore_ascii_case("authorization"))
+                    || remote.headers.iter().any(|(name, _)| !is_plain(name))
+                    || host.is_some_and(|host| host.contains('@'))
+                    || url.contains('?')
             }
             _ => false,
         }

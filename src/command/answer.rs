@@ -52,6 +52,15 @@ pub(super) fn say_all(texts: &[String]) {
     }
 }
 
+/// Says why the guard cannot work; the call is blocked only where that was asked for.
+pub(super) fn unable(why: &str, hook: &Hook) -> Answer {
+    if hook.fail_closed {
+        return Answer::Block(format!("{why} (--fail-closed)"));
+    }
+    say(why);
+    Answer::Allow
+}
+
 /// Gives the answer to a call that is about to be made.
 pub(super) fn give(answer: Answer, hook: &Hook) -> Exit {
     let reason = match answer {

@@ -17,7 +17,7 @@ pub(super) fn run(settings: &Settings, environment: &Environment, hook: &Hook) -
     }
     let event = match read() {
         Ok(event) => event,
-        Err(why) => return answer::give(unable(&format!("{why}; the call is not guarded"), hook), hook),
+        Err(why) => return answer::give(answer::unable(&format!("{why}; the call is not guarded"), hook), hook),
     };
     match &event.kind {
         // At once: most calls of a session are such.
@@ -53,15 +53,6 @@ pub(super) fn run(settings: &Settings, environment: &Environment, hook: &Hook) -
     answer::give(answer, &hook)
 }
 
-/// Says why the guard cannot work; the call is blocked only where that was asked for.
-pub(super) fn unable(why: &str, hook: &Hook) -> Answer {
-    if hook.fail_closed {
-        return Answer::Block(format!("{why} (--fail-closed)"));
-    }
-    say(why);
-    Answer::Allow
-}
-
 fn read() -> Result<Event, String> {
     let mut input = std::io::stdin().lock();
     if input.is_terminal() {
@@ -80,7 +71,7 @@ fn forget(settings: &Settings, environment: &Environment, hook: &Hook, reset: &R
         Reset::All => None,
         Reset::Server(name) => Some(name.as_str()),
     };
-    let forgotten = Guard::new(settings, environment, hook, None).forget(server);
+    let forgotten = Guard::new(settings, environment, hook, None).memory().forget(server);
     let said = match forgotten {
         Err(why) => {
             say(&why);

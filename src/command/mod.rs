@@ -7,6 +7,7 @@ mod gather;
 mod guard;
 mod hook;
 mod lock;
+mod memory;
 mod tools;
 
 pub(crate) use answer::{as_answer, guards};

@@ -6,31 +6,75 @@ use crate::environment::Environment;
 /// No chain of processes from a client to its hook is longer.
 const GENERATIONS: usize = 16;
 
-/// The values of `--mcp-config`, files or JSON, as they were given.
-pub(super) fn configurations(environment: &Environment) -> Vec<String> {
-    values(&words(environment))
+/// Options of the client that take no value (2.1.332). A word behind any other option may be its value, whatever it looks like.
+const FLAGS: [&str; 28] = [
+    "--allow-dangerously-skip-permissions",
+    "--ax-screen-reader",
+    "--background",
+    "--bare",
+    "--bg",
+    "--brief",
+    "--chrome",
+    "--continue",
+    "--dangerously-skip-permissions",
+    "--desktop",
+    "--disable-slash-commands",
+    "--exclude-dynamic-system-prompt-sections",
+    "--fork-session",
+    "--forward-subagent-text",
+    "--ide",
+    "--include-hook-events",
+    "--include-partial-messages",
+    "--no-chrome",
+    "--no-session-persistence",
+    "--print",
+    "--replay-user-messages",
+    "--restricted",
+    "--safe-mode",
+    "--strict-mcp-config",
+    "--tmux",
+    "--verbose",
+    "-c",
+    "-p",
+];
+
+/// What the client was told of servers when it was started.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(super) struct CommandLine {
+    /// The values of `--mcp-config`: files, or JSON, as they were given.
+    pub(super) configurations: Vec<String>,
+    /// Whether nothing else is used (`--strict-mcp-config`).
+    pub(super) is_strict: bool,
 }
 
-/// Whether the client was told to use nothing else.
-pub(super) fn is_strict(environment: &Environment) -> bool {
-    words(environment).iter().any(|word| word == "--strict-mcp-config")
+/// Reads the command line of the client.
+pub(super) fn read(environment: &Environment) -> CommandLine {
+    understood(&words(environment))
 }
 
-/// The option takes every word up to the next option (`clients.md` 1.3).
-fn values(words: &[String]) -> Vec<String> {
-    let mut values = Vec::new();
-    let mut is_value = false;
-    for word in words {
-        if let Some(value) = word.strip_prefix("--mcp-config=") {
-            values.push(value.to_owned());
-            is_value = true;
-        } else if word.starts_with('-') {
-            is_value = word == "--mcp-config";
-        } else if is_value {
-            values.push(word.clone());
+/// `--mcp-config` takes every word up to the next option (`clients.md` 1.3). A prompt, and the value of another option, are no options: what may
+/// be one of the two is passed over.
+fn understood(words: &[String]) -> CommandLine {
+    let mut line = CommandLine::default();
+    let (mut is_value, mut may_be_value) = (false, false);
+    for word in words.iter().take_while(|word| *word != "--") {
+        let is_option = word.starts_with('-') && !may_be_value;
+        may_be_value = false;
+        if !is_option {
+            if is_value {
+                line.configurations.push(word.clone());
+            }
+            continue;
         }
+        is_value = word == "--mcp-config";
+        if let Some(value) = word.strip_prefix("--mcp-config=") {
+            line.configurations.push(value.to_owned());
+            is_value = true;
+        }
+        line.is_strict |= word == "--strict-mcp-config";
+        may_be_value = !(is_value || word.contains('=') || FLAGS.contains(&word.as_str()));
     }
-    values
+    line
 }
 
 #[cfg(target_os = "linux")]
@@ -38,6 +82,8 @@ fn words(environment: &Environment) -> Vec<String> {
     let client = environment.setting("CLAUDE_PID").and_then(|pid| pid.parse::<u32>().ok());
     let Some(client) = client.filter(|pid| is_ancestor(*pid)) else { return Vec::new() };
     let line = std::fs::read(format!("/proc/{client}/cmdline")).unwrap_or_default();
+    // Each word ends with a zero, the last one, too.
+    let line = line.strip_suffix(&[0]).unwrap_or(&line);
     line.split(|byte| *byte == 0).map(|word| String::from_utf8_lossy(word).into_owned()).collect()
 }
 
@@ -65,14 +111,41 @@ fn is_ancestor(wanted: u32) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::values;
+    use super::{FLAGS, understood};
+
+    fn values(line: &str) -> (Vec<String>, bool) {
+        let line = understood(&line.split(' ').map(str::to_owned).collect::<Vec<_>>());
+        (line.configurations, line.is_strict)
+    }
 
     #[test]
     fn an_option_takes_words_up_to_the_next() {
-        let words = |line: &str| values(&line.split(' ').map(str::to_owned).collect::<Vec<_>>());
-        assert_eq!(words("claude -p hi --mcp-config a.json b.json --strict-mcp-config x"), ["a.json", "b.json"]);
-        assert_eq!(words("claude --mcp-config={} c.json -p"), ["{}", "c.json"]);
-        assert_eq!(words("claude -p --mcp-config"), Vec::<String>::new());
-        assert_eq!(words("claude --mcp-config a --mcp-config b"), ["a", "b"]);
+        assert!(FLAGS.is_sorted());
+        let rows = [
+            ("claude -p hi --mcp-config a.json b.json --strict-mcp-config x", &["a.json", "b.json"][..], true),
+            ("claude --mcp-config={} c.json -p", &["{}", "c.json"], false),
+            ("claude -p --mcp-config", &[], false),
+            ("claude --mcp-config a --mcp-config b", &["a", "b"], false),
+            ("node cli.js --model x --allowedTools a b --mcp-config c", &["c"], false),
+            ("claude --output-format=json --mcp-config c", &["c"], false),
+        ];
+        for (line, expected, is_strict) in rows {
+            assert_eq!(values(line), (expected.iter().map(|&value| value.to_owned()).collect(), is_strict), "{line}");
+        }
+    }
+
+    /// What somebody else may have written must not start a program.
+    #[test]
+    fn a_prompt_is_no_option() {
+        for line in [
+            "claude -p -- --mcp-config={}",
+            "claude -p -- --mcp-config a --strict-mcp-config",
+            "claude -p --append-system-prompt --mcp-config={}",
+            "claude -p --append-system-prompt --mcp-config a",
+            "claude --some-later-option --strict-mcp-config",
+        ] {
+            let (values, is_strict) = values(line);
+            assert!(!is_strict && !values.iter().any(|value| value == "{}"), "{line}: {values:?}");
+        }
     }
 }

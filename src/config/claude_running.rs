@@ -71,15 +71,29 @@ pub(crate) fn find(called: Called<'_>, given: &[PathBuf], environment: &Environm
         None => called.tool.starts_with(&naming::full(&naming::of_server(name), "")),
     };
     let mut configured = Configured::new(environment, &is_meant);
-    configured.add_given(given);
+    // A path that was mistyped is said, needed or not.
+    let missing = given.iter().map(|path| environment.folder.join(path)).filter(|path| !path.exists());
+    configured.faults.extend(missing.map(|path| format!("cannot read {}: it is not there", path.display())));
     let found = match (called.server, called.scope) {
-        // Who names a file vouches for it, whatever the client's scope.
-        (Some(name), Some(scope)) => configured.take().unwrap_or_else(|| {
+        // The client says where it has the server from. Only what stands nowhere there is looked for in files that the person named.
+        (Some(name), Some(scope)) => {
             configured.add_scope(scope);
-            configured.take().unwrap_or_else(|| configured.missing(name, scope))
-        }),
+            configured.take().unwrap_or_else(|| {
+                configured.add_given(given);
+                configured.take().unwrap_or_else(|| {
+                    if matches!(scope, "local" | "user") {
+                        configured.note_own_fault();
+                    }
+                    configured.missing(name, scope)
+                })
+            })
+        }
         (name, _) => {
-            configured.add_all();
+            configured.add_given(given);
+            configured.add_command_line();
+            if !claude_command::read(environment).is_strict {
+                configured.add_all();
+            }
             by_precedence(&mut configured, name, called.tool)
         }
     };
@@ -107,8 +121,9 @@ pub(crate) fn all(given: &[PathBuf], environment: &Environment) -> (Vec<Running>
     (running, left_out)
 }
 
-/// Names of variables that settings of the project give a value to, for every program that the client starts.
-pub(crate) fn set_by_project(environment: &Environment) -> Vec<String> {
+/// Names of variables that settings of the project give a value to, for every program that the client starts; `None` where that cannot be
+/// told.
+pub(crate) fn set_by_project(environment: &Environment) -> Option<Vec<String>> {
     claude_settings::set_by_project(environment)
 }
 
@@ -167,8 +182,8 @@ impl<'a> Configured<'a> {
 
     /// Files that the person named for the guard: the later wins.
     fn add_given(&mut self, given: &[PathBuf]) {
-        for path in given.iter().rev() {
-            self.add_file("dynamic", &self.environment.folder.join(path));
+        for path in given.iter().rev().map(|path| self.environment.folder.join(path)).filter(|path| path.exists()) {
+            self.add_file("dynamic", &path);
         }
     }
 
@@ -184,15 +199,12 @@ impl<'a> Configured<'a> {
         }
     }
 
-    /// Everything, as the client would look through it.
+    /// Everything that stands in files, as the client would look through it.
     fn add_all(&mut self) {
         if Path::new(MANAGED_SERVERS).exists() {
             return self.add_scope("enterprise");
         }
-        self.add_command_line();
-        if claude_command::is_strict(self.environment) {
-            return;
-        }
+        self.note_own_fault();
         self.add_local();
         self.add_project();
         self.add_user();
@@ -217,18 +229,25 @@ impl<'a> Configured<'a> {
         self.add("user", source, Path::new(""), &claude_settings::user_servers(self.environment));
     }
 
+    fn note_own_fault(&mut self) {
+        let fault = claude_settings::own_fault(self.environment);
+        self.faults.extend(fault.filter(|fault| !self.faults.contains(fault)));
+    }
+
     fn own_path(&self) -> String {
         claude_settings::own_path(self.environment).map(|path| path.display().to_string()).unwrap_or_default()
     }
 
     /// What the client was started with (`--mcp-config`), as far as this system tells.
     fn add_command_line(&mut self) {
-        for given in claude_command::configurations(self.environment).iter().rev() {
+        for given in claude_command::read(self.environment).configurations.iter().rev() {
+            let path = self.environment.folder.join(given);
             if given.trim_start().starts_with('{') {
                 self.add_text("dynamic", "--mcp-config", given.as_bytes());
-            } else {
-                self.add_file("dynamic", &self.environment.folder.join(given));
+            } else if path.is_file() {
+                self.add_file("dynamic", &path);
             }
+            // Any other word is none that may be shown: it could be a prompt, or hold a secret.
         }
     }
 

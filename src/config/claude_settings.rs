@@ -1,5 +1,6 @@
 //! What Claude Code's settings say of servers: which ones of a project are rejected (`clients.md` 1.3), and look-alikes that nobody reads.
 
+use std::io;
 use std::path::{Path, PathBuf};
 
 use super::claude_policy::Policy;
@@ -90,14 +91,28 @@ pub(super) fn approves(name: &str, environment: &Environment) -> bool {
     in_settings || of_folder(&project_root(environment), environment).is_some_and(|project| approved(&project))
 }
 
-/// Names of variables that the project's own settings give a value to. Settings that say where the person's own files are could as well
-/// name themselves as such: then nothing in them is the person's.
-pub(super) fn set_by_project(environment: &Environment) -> Vec<String> {
+/// Names of variables that the project's own settings give a value to, or `None` where that cannot be told: settings that are there, and
+/// that the client may read where this tool cannot. Settings that say where the person's own files are could as well name themselves as
+/// such: then nothing in them is the person's.
+pub(super) fn set_by_project(environment: &Environment) -> Option<Vec<String>> {
     let paths = [".claude/settings.json", ".claude/settings.local.json"].map(|name| environment.folder.join(name));
     let is_own = paths.iter().all(|path| is_of_person(path, environment));
-    let names: Vec<String> = paths.iter().flat_map(|path| variables(path, environment)).map(|(name, _)| name).collect();
+    let mut names = Vec::new();
+    for path in &paths {
+        let bytes = match files::read_own(path) {
+            Ok(bytes) => bytes,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
+            Err(_) => return None,
+        };
+        // Picked, so that whatever else stands there does not hide it. What is no JSON the client does not read, either.
+        if let Some(node) = Document::pick("", &bytes, &["env"])
+            && let Ok(object) = node.object("")
+        {
+            names.extend(object.members.iter().map(|member| member.key.clone()));
+        }
+    }
     let moves_home = names.iter().any(|name| matches!(name.as_str(), "HOME" | "USERPROFILE" | "CLAUDE_CONFIG_DIR"));
-    if is_own && !moves_home { Vec::new() } else { names }
+    Some(if is_own && !moves_home { Vec::new() } else { names })
 }
 
 /// Servers of a person's own file.
@@ -156,6 +171,26 @@ fn own(keys: &[&str], environment: &Environment) -> Option<Node> {
     Document::pick(&shown(&path, &environment.folder), &bytes, keys)
 }
 
+/// What keeps the person's own file from being read, where it is there.
+pub(super) fn own_fault(environment: &Environment) -> Option<String> {
+    let path = own_path(environment)?;
+    let bytes = match files::read_own(&path) {
+        Ok(bytes) => bytes,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return None,
+        Err(error) => return Some(format!("cannot read {}: {error}", path.display())),
+    };
+    let servers = Document::pick("", &bytes, &["mcpServers"]);
+    if servers.as_ref().is_some_and(|servers| servers.object("").is_ok()) {
+        return None;
+    }
+    let document = Document::new(path.display().to_string(), &bytes);
+    match document.parse(Syntax::LastWins) {
+        _ if servers.is_some() => Some(format!("{}: mcpServers is no object", path.display())),
+        Err(fault) if !document.is_blank() => Some(format!("{}: {}", fault.location, fault.message)),
+        _ => None,
+    }
+}
+
 /// What a person's own file says of a folder.
 fn of_folder(folder: &Path, environment: &Environment) -> Option<Object> {
     let node = own(&["projects", &folder.display().to_string()], environment)?;
@@ -168,19 +203,28 @@ pub(super) fn project_root(environment: &Environment) -> PathBuf {
     let folder = environment.folder.canonicalize().unwrap_or_else(|_| environment.folder.clone());
     let root = folder.ancestors().find_map(|folder| {
         let git = folder.join(".git");
-        if git.is_dir() {
-            return Some(folder.to_path_buf());
-        }
-        let pointer = files::read_text(&git).ok()?;
-        let target = folder.join(pointer.strip_prefix("gitdir:")?.trim());
-        // A worktree points into `worktrees` of the main repository; a submodule into `modules` of its own. The main repository has to know
-        // of it: a checkout must not claim to be part of somebody's trusted one.
-        let is_worktree = target.parent().is_some_and(|parent| parent.ends_with("worktrees"))
-            && files::read_text(&target.join("gitdir")).is_ok_and(|back| Path::new(back.trim()) == git);
-        let main = target.ancestors().nth(3).filter(|_| is_worktree);
-        Some(main.map_or_else(|| folder.to_path_buf(), Path::to_path_buf))
+        let is_root = git.is_dir() || files::read_text(&git).is_ok_and(|text| text.starts_with("gitdir:"));
+        is_root.then(|| main_repository(folder).unwrap_or_else(|| folder.to_path_buf()))
     });
     root.unwrap_or(folder)
+}
+
+/// The folder of the main repository, where this is a worktree of it: `.git` points to `worktrees/NAME` in the main one's own `.git` folder
+/// (a submodule's points elsewhere), and that points back. A checkout must not claim to be part of somebody's trusted one.
+fn main_repository(folder: &Path) -> Option<PathBuf> {
+    let git = folder.join(".git");
+    let pointer = files::read_text(&git).ok()?;
+    let target = folder.join(pointer.strip_prefix("gitdir:")?.trim()).canonicalize().ok()?;
+    let (worktrees, common) = (target.parent()?, target.parent()?.parent()?);
+    let points_to = |name: &str, wanted: &Path| {
+        let text = files::read_text(&target.join(name)).ok()?;
+        Some(target.join(text.trim()).canonicalize().ok()? == *wanted)
+    };
+    let is_worktree = worktrees.file_name()? == "worktrees"
+        && common.file_name()? == ".git"
+        && points_to("commondir", common)?
+        && points_to("gitdir", &git)?;
+    if is_worktree { common.parent().map(Path::to_path_buf) } else { None }
 }
 
 /// The settings that count here; each wins over those before it.
@@ -261,7 +305,24 @@ fn variables(path: &Path, environment: &Environment) -> Vec<(String, String)> {
     let Some(root) = read(path, environment, &mut Vec::new()) else { return Vec::new() };
     let of_root = || root.object("").ok()?.get("env")?.object("").ok();
     let members = of_root().map(|env| env.members.as_slice()).unwrap_or_default();
-    members.iter().filter_map(|member| Some((member.key.clone(), member.node.text()?.to_owned()))).collect()
+    members.iter().map(|member| (member.key.clone(), as_javascript_writes(&member.node.value))).collect()
+}
+
+/// A value that is no text becomes one, as `String(value)` makes it (seen on 2.1.332 with true, 1 and a list).
+fn as_javascript_writes(value: &Value) -> String {
+    match value {
+        Value::Text(text) | Value::Number(text) => text.clone(),
+        Value::Boolean(value) => value.to_string(),
+        Value::Null => "null".to_owned(),
+        Value::Object(_) => "[object Object]".to_owned(),
+        Value::Array(elements) => {
+            let element = |element: &Node| match &element.value {
+                Value::Null => String::new(),
+                value => as_javascript_writes(value),
+            };
+            elements.iter().map(element).collect::<Vec<_>>().join(",")
+        }
+    }
 }
 
 fn not_read(member: &Member) -> Finding {

@@ -8,8 +8,8 @@ use super::{Entry, Failure, Millis, Status};
 const LONGEST_TRUST: Millis = 3_600_000;
 /// No wait that a server asks for is longer: an hour.
 pub(super) const LONGEST_WAIT: Millis = 3_600_000;
-/// No lease is longer, in milliseconds: who holds one has died.
-const LONGEST_LEASE: Millis = 120_000;
+/// No lease is longer: ten minutes, in milliseconds. Who holds a longer one has a clock of his own.
+pub(crate) const LONGEST_LEASE: Millis = 600_000;
 /// Clocks of one machine differ by less, in milliseconds.
 const SKEW: Millis = 2_000;
 
@@ -72,13 +72,21 @@ pub(crate) fn succeeded(before: Option<&Entry>, now: Millis, policy: &Policy, re
 pub(crate) fn failed(before: Option<&Entry>, failure: Failure, now: Millis, policy: &Policy, roll: f64) -> Entry {
     let before = before.cloned().unwrap_or_default();
     let was_failing = before.status == Status::Unhealthy;
-    let failure_count = if was_failing { before.failure_count.saturating_add(1) } else { 1 };
+    // Calls that were made at once fail at once: that is one failure, and its time is set already.
+    if let Some(until) = before.next_retry_at.filter(|until| was_failing && now < *until && before.checked_at <= now) {
+        let until = failure.wait.map_or(until, |wait| until.max(now + wait.min(LONGEST_WAIT)));
+        return Entry { next_retry_at: Some(until), probing_until: None, ..before };
+    }
+    // A refused credential or a full quota says nothing of how long an outage lasts.
+    let is_of_a_kind =
+        before.last_failure_code.as_ref().is_some_and(|code| code.is_outage() == failure.code.is_outage());
+    let failure_count = if was_failing && is_of_a_kind { before.failure_count.saturating_add(1) } else { 1 };
     let wait = match failure.wait {
         // The server knows best.
         Some(wait) => wait.clamp(1_000, LONGEST_WAIT),
         // Waiting does not mend a credential: somebody does, and should not be kept waiting then.
-        None if failure.is_of_credential() => jittered(policy.backoff, roll),
-        None => jittered(policy.backoff_after(failure_count), roll),
+        None if failure.is_of_credential() => jittered(policy.backoff, roll).min(LONGEST_WAIT),
+        None => jittered(policy.backoff_after(failure_count), roll).min(LONGEST_WAIT),
     };
     Entry {
         status: Status::Unhealthy,
@@ -137,11 +145,29 @@ mod tests {
     #[test]
     fn a_refused_credential_is_asked_about_again_and_again() {
         let policy = Policy::default();
-        let mut entry = failed(None, failure(FailureCode::Status(401), None), NOW, &policy, 0.0);
+        let (mut entry, mut now) = (failed(None, failure(FailureCode::Status(401), None), NOW, &policy, 0.0), NOW);
         for _ in 0..10 {
-            entry = failed(Some(&entry), failure(FailureCode::Status(403), None), NOW, &policy, 0.0);
+            now = entry.next_retry_at.expect("a time");
+            entry = failed(Some(&entry), failure(FailureCode::Status(403), None), now, &policy, 0.0);
+            assert_eq!(entry.next_retry_at, Some(now + 30_000));
         }
-        assert_eq!(entry.next_retry_at, Some(NOW + 30_000));
+        // Nor does that make an outage longer which comes next.
+        now += 30_000;
+        let entry = failed(Some(&entry), refused(), now, &policy, 0.0);
+        assert_eq!((entry.failure_count, entry.next_retry_at), (1, Some(now + 30_000)));
+    }
+
+    #[test]
+    fn calls_that_fail_at_once_are_one_failure() {
+        let policy = Policy::default();
+        let mut entry = failed(None, refused(), NOW, &policy, 0.0);
+        for later in 1..20 {
+            entry = failed(Some(&entry), refused(), NOW + later, &policy, 0.0);
+        }
+        assert_eq!((entry.failure_count, entry.next_retry_at), (1, Some(NOW + 30_000)));
+        // The server's own word counts all the same.
+        let entry = failed(Some(&entry), failure(FailureCode::Status(429), Some(60_000)), NOW + 20, &policy, 0.0);
+        assert_eq!(entry.next_retry_at, Some(NOW + 60_020));
     }
 
     #[test]

@@ -12,20 +12,35 @@ use super::{FailureCode, LONGEST_TEXT, Millis};
 pub(crate) struct Signal {
     /// What kind.
     pub(crate) code: FailureCode,
-    /// Whether it is certain: said by the client or by the server's endpoint. Else a tool's own words only sound like it.
+    /// Whether it is certain: said by the client, or by a remote server's endpoint. Else a tool's own words only sound like it.
     pub(crate) is_certain: bool,
-    /// Whether a probe can refute it: a connection that broke may be there again, a refused credential or a full quota is not seen by one.
+    /// Whether a probe can refute it: a connection that broke may be there again; that an endpoint refused a credential, or that a quota is used
+    /// up, is not seen by one.
     pub(crate) is_refutable: bool,
-    /// How long the server wants to be left alone, in milliseconds.
+    /// How long the server wants to be left alone, in milliseconds, ten minutes at most: it was read out of prose.
     pub(crate) wait: Option<Millis>,
 }
+
+/// Whose error it is.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Failed<'a> {
+    /// The server that was called.
+    pub(crate) server: &'a str,
+    /// Whether it is known to be reached over HTTP: only then is a status an endpoint's.
+    pub(crate) is_remote: bool,
+}
+
+/// The longest wait that is read out of prose, in milliseconds.
+const LONGEST_WAIT: Millis = 600_000;
+/// The longest text that is an endpoint's own answer, and not a tool's about somebody else's.
+const LONGEST_ANSWER: usize = 160;
 
 /// How long to wait, in the many ways in which that is said.
 static WAIT: LazyLock<Option<Regex>> = LazyLock::new(|| {
     Regex::new(r"(?:retry[-_ ]?after|again (?:in|after)|wait)[^0-9a-z]{0,6}(?:for |about )?([0-9]{1,9})(?:\.[0-9]+)? ?([a-z]*)").ok()
 });
 
-/// Words for each status, as they begin an answer, or stand in it.
+/// Words for each status. The first is the one that an endpoint's own answer has (RFC 9110, 15).
 const STATUSES: [(u16, &[&str]); 4] = [
     (
         401,
@@ -35,9 +50,6 @@ const STATUSES: [(u16, &[&str]); 4] = [
             "authentication failed",
             "authentication expired",
             "authentication required",
-            "auth failed",
-            "auth expired",
-            "auth invalid",
             "invalid token",
             "token expired",
             "not authenticated",
@@ -88,15 +100,17 @@ const BROKEN_INSIDE: [&str; 12] = [
 ];
 
 /// What the text says of the server; `None` for a failure of the tool's own.
-pub(crate) fn classify(error: &str) -> Option<Signal> {
+pub(crate) fn classify(error: &str, failed: Failed<'_>) -> Option<Signal> {
     // Only the beginning counts: what follows is what the tool had to say.
     let head: String = error.chars().take(LONGEST_TEXT).collect::<String>().to_lowercase();
     let head = bare(head.trim());
-    let (code, is_certain) =
-        certain(head).map(|code| (code, true)).or_else(|| suspected(head).map(|code| (code, false)))?;
-    let is_refutable = !is_certain || !matches!(code, FailureCode::Status(_));
-    let wait = if matches!(code, FailureCode::Status(429 | 503)) { wait(head) } else { None };
-    Some(Signal { code, is_certain, is_refutable, wait })
+    let certain = certain(head, failed).map(|code| (code, true));
+    let (code, is_certain) = certain.or_else(|| suspected(head).map(|code| (code, false)))?;
+    let is_of_endpoint = failed.is_remote && matches!(code, FailureCode::Status(_));
+    let is_of_client = of_client(head).is_some() && matches!(code, FailureCode::Status(_));
+    let is_refutable = !(is_certain && (is_of_endpoint || is_of_client));
+    let wait = if is_certain && matches!(code, FailureCode::Status(429 | 503)) { wait(head) } else { None };
+    Some(Signal { code, is_certain, is_refutable, wait: wait.map(|wait| wait.min(LONGEST_WAIT)) })
 }
 
 /// Without what clients put before an error.
@@ -120,10 +134,13 @@ fn bare(mut text: &str) -> &str {
 }
 
 /// The client's own words, and answers of the server's endpoint.
-fn certain(text: &str) -> Option<FailureCode> {
+fn certain(text: &str, failed: Failed<'_>) -> Option<FailureCode> {
     let transport = || Some(FailureCode::Word("transport".to_owned()));
     if let Some(said) = of_client(text) {
+        // It speaks of the server that was called, or it is not the client that speaks.
+        let name = format!("mcp server {:?}", failed.server.to_lowercase());
         return match said {
+            _ if !text.starts_with(&name) => None,
             _ if said.starts_with("session expired") || said.starts_with("rejected the authorization header") => {
                 Some(FailureCode::Status(401))
             }
@@ -135,7 +152,8 @@ fn certain(text: &str) -> Option<FailureCode> {
     }
     if let Some(answer) = text.strip_prefix("error posting to endpoint") {
         // The client tells the body, and not the status; older ones did.
-        let known = status_at_start(answer.trim_start_matches([' ', '(', ':'])).or_else(|| status_inside(answer));
+        let number = answer.trim_start_matches([' ', '(', ':']);
+        let known = status_of(number).or_else(|| status_inside(answer)).filter(|_| failed.is_remote);
         return known.map(FailureCode::Status).or_else(|| Some(FailureCode::Word("http-status".to_owned())));
     }
     if text.starts_with("unexpected content type") {
@@ -144,7 +162,8 @@ fn certain(text: &str) -> Option<FailureCode> {
     if BROKEN.iter().any(|words| text.starts_with(words)) {
         return transport();
     }
-    status_at_start(text).map(FailureCode::Status)
+    let is_answer = failed.is_remote && text.len() <= LONGEST_ANSWER && !text.contains("://");
+    status_of(text).filter(|_| is_answer).map(FailureCode::Status)
 }
 
 /// What the client says of a server, whose name comes first and may hold anything.
@@ -160,18 +179,21 @@ fn suspected(text: &str) -> Option<FailureCode> {
     status_inside(text).map(FailureCode::Status).or_else(|| broken().then(|| FailureCode::Word("transport".to_owned())))
 }
 
-/// `503 Service Unavailable`, `HTTP 429: ...`, `Unauthorized`.
-fn status_at_start(text: &str) -> Option<u16> {
+/// `503 Service Unavailable`, `HTTP 429: Too Many Requests`, `HTTP 401)`: a status with its own words, or named as one.
+fn status_of(text: &str) -> Option<u16> {
     let mut rest = text;
-    for prefix in ["http error", "http", "error", "status code", "status", "code"] {
-        rest = rest.strip_prefix(prefix).unwrap_or(rest).trim_start_matches([' ', ':', '/', '(']);
+    let mut is_named = false;
+    for prefix in ["http error", "http", "status code", "status"] {
+        if let Some(after) = rest.strip_prefix(prefix) {
+            (rest, is_named) = (after.trim_start_matches([' ', ':', '/', '(']), true);
+        }
     }
-    let is = |(status, words): &(u16, &[&str])| {
-        let number = rest.strip_prefix(&status.to_string());
-        number.is_some_and(|after| !after.starts_with(|c: char| c.is_alphanumeric()))
-            || words.iter().any(|words| text.starts_with(words))
-    };
-    STATUSES.iter().find(|row| is(row)).map(|(status, _)| *status)
+    STATUSES.iter().find_map(|(status, words)| {
+        let after = rest.strip_prefix(&status.to_string())?;
+        let is_whole = !after.starts_with(|c: char| c.is_alphanumeric());
+        let has_words = after.trim_start_matches([' ', ':', ')', '-']).starts_with(words[0]);
+        (is_whole && (is_named || has_words)).then_some(*status)
+    })
 }
 
 fn status_inside(text: &str) -> Option<u16> {
@@ -206,16 +228,19 @@ fn wait(text: &str) -> Option<Millis> {
 mod tests {
     use proptest::prelude::*;
 
-    use super::{WAIT, classify};
+    use super::{Failed, WAIT, classify};
     use crate::health::FailureCode;
 
-    fn code(text: &str) -> Option<(String, bool)> {
-        classify(text).map(|signal| {
+    const REMOTE: Failed<'_> = Failed { server: "web", is_remote: true };
+    const LOCAL: Failed<'_> = Failed { server: "web", is_remote: false };
+
+    fn code(text: &str, failed: Failed<'_>) -> Option<(String, bool, bool)> {
+        classify(text, failed).map(|signal| {
             let code = match signal.code {
                 FailureCode::Status(status) => status.to_string(),
                 FailureCode::Word(word) => word,
             };
-            (code, signal.is_certain)
+            (code, signal.is_certain, signal.is_refutable)
         })
     }
 
@@ -227,7 +252,7 @@ mod tests {
             ("MCP error -32000: Connection closed", "transport"),
             ("MCP error -32001: Request timed out", "transport"),
             ("MCP server \"web\" is not connected", "transport"),
-            ("MCP server \"usr\" tool \"hang\" timed out after 3s", "timeout"),
+            ("MCP server \"web\" tool \"hang\" timed out after 3s", "timeout"),
             ("MCP server \"web\" session expired", "401"),
             (
                 "MCP server \"web\" rejected the Authorization header in its config (update it, then run /mcp to reconnect)",
@@ -249,53 +274,67 @@ mod tests {
             ("503 Service Unavailable", "503"),
             ("HTTP 429: Too Many Requests", "429"),
             ("Error: HTTP 401 Unauthorized", "401"),
-            ("Forbidden", "403"),
-            ("Service temporarily unavailable", "503"),
         ];
         for (text, expected) in rows {
-            let certain = !text.starts_with("Service temporarily");
-            assert_eq!(code(text), Some((expected.to_owned(), certain)), "{text}");
+            let is_status = expected.parse::<u16>().is_ok();
+            assert_eq!(code(text, REMOTE), Some((expected.to_owned(), true, !is_status)), "{text}");
         }
     }
 
+    /// A program has no status: whatever sounds like one there is a tool's, and only the program itself can tell.
     #[test]
     fn a_tools_own_words_are_a_suspicion_at_most() {
-        for (text, expected) in [
+        let suspicions = [
             ("upstream said 403 Forbidden", "403"),
             ("locator.click: Timeout exceeded, timed out after 30000ms", "transport"),
             ("cannot reach the database: connect ECONNREFUSED 127.0.0.1:5432", "transport"),
             ("GitHub: API rate limit exceeded for user", "429"),
-        ] {
-            assert_eq!(code(text), Some((expected.to_owned(), false)), "{text}");
+            ("Access denied - path outside allowed directories: /etc", "403"),
+            ("Forbidden word in query", "403"),
+            ("401 rows affected", "401"),
+            ("503 tests failed", "503"),
+            ("Error: 503 is not a valid port", "503"),
+            ("rate limit must be a number", "429"),
+            ("429 hosts scanned; wait 60 min", "429"),
+            ("429 Too Many Requests for https://example.com (retry-after: 3600)", "429"),
+            ("Service temporarily unavailable", "503"),
+        ];
+        for (text, expected) in suspicions {
+            for failed in [LOCAL, REMOTE] {
+                assert_eq!(code(text, failed), Some((expected.to_owned(), false, true)), "{text}");
+                assert_eq!(classify(text, failed).expect("a signal").wait, None);
+            }
         }
+        assert_eq!(code("503 Service Unavailable", LOCAL), Some(("503".to_owned(), false, true)));
         for text in ["", "no such file", "row 4010 is bad", "v1.403 is old", "issue #x503y", "invalid argument: name"] {
-            assert_eq!(code(text), None, "{text}");
+            assert_eq!(code(text, REMOTE), None, "{text}");
         }
-        // A server's name is no word of the client's.
-        assert_eq!(code("MCP server \"503 is not connected\" says no"), None);
+        // A server's name is no word of the client's, and another server's session is none of this one.
+        assert_eq!(code("MCP server \"503 is not connected\" says no", REMOTE), None);
+        assert_eq!(code("MCP server \"other\" session expired", REMOTE), None);
     }
 
     #[test]
     fn waits_are_read_in_their_many_forms() {
         assert!(WAIT.is_some());
         for (text, expected) in [
-            ("429 Too Many Requests, Retry-After: 17", Some(17_000)),
-            ("429 {\"retryAfter\": 20}", Some(20_000)),
-            ("429 rate limited; try again in 90 seconds", Some(90_000)),
-            ("503 overloaded, retry after 1500ms", Some(1_500)),
-            ("429 please try again in 2 minutes", Some(120_000)),
-            ("503 try again in 1 hour", Some(3_600_000)),
-            ("429 Too Many Requests", None),
-            ("401 retry after 5", None),
+            ("HTTP 429 Too Many Requests, Retry-After: 17", Some(17_000)),
+            ("HTTP 429 {\"retryAfter\": 20}", Some(20_000)),
+            ("HTTP 429: rate limited; try again in 90 seconds", Some(90_000)),
+            ("HTTP 503 overloaded, retry after 1500ms", Some(1_500)),
+            ("429 Too Many Requests: please try again in 2 minutes", Some(120_000)),
+            ("HTTP 503: try again in 1 hour", Some(600_000)),
+            ("HTTP 429 Too Many Requests", None),
+            ("HTTP 401 retry after 5", None),
         ] {
-            assert_eq!(classify(text).expect("a signal").wait, expected, "{text}");
+            assert_eq!(classify(text, REMOTE).expect("a signal").wait, expected, "{text}");
         }
     }
 
     proptest! {
         #[test]
-        fn any_text_is_read_without_a_fault(text in ".{0,200}") {
-            let _ = classify(&text);
+        fn any_text_is_read_without_a_fault(text in ".{0,200}", server in ".{0,9}", is_remote in any::<bool>()) {
+            let _ = classify(&text, Failed { server: &server, is_remote });
         }
     }
 }

@@ -10,9 +10,10 @@ use serde_json::{Map, Value};
 
 use super::{Entry, Key, Millis};
 use crate::files;
+use crate::loose_json::as_every_reader_takes_it;
 
 /// The version this tool reads and writes.
-const VERSION: u64 = 1;
+const VERSION: f64 = 1.0;
 /// Nobody holds the lock for longer than a rename takes.
 const LOCK_PATIENCE: Duration = Duration::from_secs(2);
 /// A record that nobody has touched for a week is dropped, in milliseconds.
@@ -39,13 +40,17 @@ enum Problem {
     /// It is none of this tool's, or torn.
     Corrupt(String),
     /// A later version wrote it.
-    Newer(u64),
+    Newer(f64),
 }
 
 impl HealthFile {
     /// The file at a path, there or not. A link is followed: what it leads to is replaced, not the link.
     pub(crate) fn new(path: PathBuf) -> Self {
-        Self { path: fs::canonicalize(&path).unwrap_or(path) }
+        let path = fs::canonicalize(&path).unwrap_or_else(|_| match fs::read_link(&path) {
+            Ok(target) => path.parent().map_or_else(|| target.clone(), |folder| folder.join(&target)),
+            Err(_) => path,
+        });
+        Self { path }
     }
 
     /// The records as they are now, without waiting for anybody; none where the file is missing, or cannot be understood.
@@ -72,6 +77,8 @@ impl HealthFile {
             Ok(records) => (records, None),
             Err(Problem::Corrupt(why)) => {
                 let aside = self.beside(".corrupt");
+                // Where a folder stands in the way, another name does.
+                let aside = if aside.is_dir() { self.beside(&format!(".corrupt-{now}")) } else { aside };
                 fs::rename(&self.path, &aside).map_err(|error| told("cannot set aside", &error))?;
                 (
                     Records::default(),
@@ -104,11 +111,15 @@ impl HealthFile {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Records::default()),
             Err(error) => return Err(Problem::Io(error)),
         };
-        let value: Value = serde_json::from_slice(&bytes).map_err(|error| Problem::Corrupt(error.to_string()))?;
+        let value = serde_json::from_slice::<Value>(&bytes).or_else(|_| {
+            // Another program may have written what only JavaScript takes.
+            serde_json::from_str(&as_every_reader_takes_it(&String::from_utf8_lossy(&bytes)))
+        });
+        let value = value.map_err(|error| Problem::Corrupt(error.to_string()))?;
         let Value::Object(mut root) = value else { return Err(Problem::Corrupt("it holds no object".to_owned())) };
-        match root.get("version").map(Value::as_u64) {
-            Some(Some(VERSION)) => {}
-            Some(Some(version)) if version > VERSION => return Err(Problem::Newer(version)),
+        match root.get("version").and_then(Value::as_f64) {
+            Some(VERSION) => {}
+            Some(version) if version > VERSION => return Err(Problem::Newer(version)),
             _ => return Err(Problem::Corrupt("\"version\" is not 1".to_owned())),
         }
         match root.remove("servers") {
@@ -148,7 +159,7 @@ impl HealthFile {
         let folder = self.path.parent().unwrap_or(Path::new("."));
         let mut file = tempfile::Builder::new().prefix(".mcp-health.").suffix(".tmp").tempfile_in(folder)?;
         let mut root = records.root.clone();
-        root.insert("version".to_owned(), VERSION.into());
+        root.insert("version".to_owned(), 1.into());
         root.insert("servers".to_owned(), Value::Object(records.servers.clone()));
         let mut text = serde_json::to_string_pretty(&root)?;
         text.push('\n');

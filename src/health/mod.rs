@@ -98,6 +98,11 @@ impl FailureCode {
     pub(crate) fn is_of_credential(&self) -> bool {
         matches!(self, Self::Status(401 | 403))
     }
+
+    /// Whether the server is not there, rather than refusing a credential or limiting its rate.
+    pub(crate) fn is_outage(&self) -> bool {
+        !matches!(self, Self::Status(401 | 403 | 429))
+    }
 }
 
 /// Whose record it is.

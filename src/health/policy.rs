@@ -1,7 +1,7 @@
 //! How long records are believed, how long failing servers are left alone, how long one is asked: the defaults, and the variables that
 //! change them (`MCP_PREFLIGHT_*`; those of the hook that this one replaces, `ECC_MCP_*`, where the former are not set).
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use super::Millis;
@@ -11,6 +11,8 @@ use crate::environment::Environment;
 const OWN: &str = "MCP_PREFLIGHT_";
 /// The prefix of the hook that this one replaces (`clients.md` section 4).
 const FORMER: &str = "ECC_MCP_";
+/// The longest time that can be asked for: a day, in milliseconds.
+const LONGEST: Millis = 86_400_000;
 /// The longest backoff, in milliseconds.
 const LONGEST_BACKOFF: Millis = 600_000;
 
@@ -57,13 +59,31 @@ pub(super) fn jittered(wait: Millis, roll: f64) -> Millis {
 #[derive(Debug)]
 pub(crate) struct Variables<'a> {
     environment: &'a Environment,
-    /// Names that a project's settings give a value to: theirs does not count.
-    untrusted: &'a [String],
+    untrusted: &'a Untrusted,
+}
+
+/// Variables that are not the person's word: a project's settings give them a value, for every program that the client starts.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Untrusted {
+    /// Those of these names.
+    Names(Vec<String>),
+    /// Nobody can tell which: none of a guard's own counts.
+    Unknown,
+}
+
+impl Untrusted {
+    /// Whether a variable is none of the person's.
+    pub(crate) fn has(&self, name: &str) -> bool {
+        match self {
+            Self::Names(names) => names.iter().any(|other| other.eq_ignore_ascii_case(name)),
+            Self::Unknown => name.starts_with(OWN) || name.starts_with(FORMER),
+        }
+    }
 }
 
 impl<'a> Variables<'a> {
     /// Those of this process, less what a project's settings have put there.
-    pub(crate) fn new(environment: &'a Environment, untrusted: &'a [String]) -> Self {
+    pub(crate) fn new(environment: &'a Environment, untrusted: &'a Untrusted) -> Self {
         Self { environment, untrusted }
     }
 
@@ -71,29 +91,27 @@ impl<'a> Variables<'a> {
     pub(crate) fn get(&self, rest: &str) -> Option<(String, String)> {
         [OWN, FORMER].iter().find_map(|prefix| {
             let name = format!("{prefix}{rest}");
-            let value = self.environment.setting(&name).filter(|_| !self.untrusted.contains(&name))?;
+            let value = self.environment.setting(&name).filter(|_| !self.untrusted.has(&name))?;
             Some((name, value))
         })
     }
 
-    /// Names of this tool's, and of the former hook's, that a project has set and that are passed over.
-    pub(crate) fn passed_over(&self) -> Vec<&'a str> {
-        let is_ours = |name: &&String| name.starts_with(OWN) || name.starts_with(FORMER);
-        self.untrusted.iter().filter(is_ours).map(String::as_str).collect()
+    /// Names of this tool's, and of the former hook's, that are set and passed over.
+    pub(crate) fn passed_over(&self) -> Vec<String> {
+        let is_ours = |name: &String| name.starts_with(OWN) || name.starts_with(FORMER);
+        self.environment.iter().map(|(name, _)| name).filter(|name| is_ours(name) && self.untrusted.has(name)).collect()
     }
 
     /// The times; what cannot be read is said, and the default holds.
     pub(crate) fn policy(&self, complaints: &mut Vec<String>) -> Policy {
         let mut milliseconds = |rest: &str, otherwise: Millis| {
             let Some((name, value)) = self.get(rest) else { return otherwise };
-            match value.trim().parse::<Millis>() {
-                Ok(value) if value > 0 => value,
-                _ => {
-                    complaints
-                        .push(format!("{name}: expected milliseconds above 0, found {value:?}; {otherwise} is used"));
-                    otherwise
-                }
+            if let Ok(value @ 1..=LONGEST) = value.trim().parse::<Millis>() {
+                return value;
             }
+            // What stands there in its place may be a secret.
+            complaints.push(format!("{name}: expected milliseconds, 1 to {LONGEST}; {otherwise} is used"));
+            otherwise
         };
         let usual = Policy::default();
         let own = Duration::from_millis;
@@ -124,8 +142,7 @@ impl<'a> Variables<'a> {
             return Some(self.environment.folder.join(path));
         }
         // Where a project says where the person's own files are, it could as well write them.
-        let own =
-            |name: &str| self.environment.setting(name).filter(|_| !self.untrusted.iter().any(|other| other == name));
+        let own = |name: &str| self.environment.setting(name).filter(|_| !self.untrusted.has(name));
         let home = || own("HOME").map(|home| PathBuf::from(home).join(".claude"));
         own("CLAUDE_CONFIG_DIR").map(PathBuf::from).or_else(home).map(|folder| folder.join(NAME))
     }
@@ -144,6 +161,16 @@ impl<'a> Variables<'a> {
         let Some((name, line)) = own.or_else(|| self.get("RECONNECT_COMMAND")) else { return Ok(None) };
         let words = shlex::split(&line).filter(|words| !words.is_empty());
         let mut words = words.ok_or_else(|| format!("{name}: a quote is not closed, or there is no word"))?;
+        let program = Path::new(&words[0]);
+        if program.is_relative() && program.components().count() > 1 {
+            // It would be found in the project.
+            return Err(format!("{name}: name the program by its whole path, or by its name alone"));
+        }
+        if program.is_relative() && self.untrusted.has("PATH") {
+            return Err(format!(
+                "{name}: the project's own settings say where programs are (PATH): name this one by its whole path"
+            ));
+        }
         if words.iter().any(|word| word.contains("{server}")) {
             // A name comes from a configuration that somebody else may have written: it must not become an option or a path.
             let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.');
@@ -173,12 +200,16 @@ pub(crate) struct Reconnect {
 
 #[cfg(test)]
 mod tests {
-    use super::{Policy, Variables};
+    use super::{Policy, Untrusted, Variables};
     use crate::environment::Environment;
+
+    fn none() -> Untrusted {
+        Untrusted::Names(Vec::new())
+    }
 
     fn words(variables: &[(&str, &str)], server: &str) -> Result<Option<Vec<String>>, String> {
         let environment = Environment::of(variables);
-        Variables::new(&environment, &[]).reconnect(server).map(|found| found.map(|reconnect| reconnect.words))
+        Variables::new(&environment, &none()).reconnect(server).map(|found| found.map(|reconnect| reconnect.words))
     }
 
     #[test]
@@ -190,14 +221,15 @@ mod tests {
             ("ECC_MCP_HEALTH_FAIL_OPEN", "Yes"),
             ("ECC_MCP_HEALTH_BACKOFF_MS", "soon"),
         ]);
-        let (variables, mut complaints) = (Variables::new(&environment, &[]), Vec::new());
+        let (none, mut complaints) = (none(), Vec::new());
+        let variables = Variables::new(&environment, &none);
         let policy = variables.policy(&mut complaints);
         assert_eq!((policy.ttl, policy.probe.as_millis(), policy.backoff), (1_000, 3_000, 30_000));
         assert!(variables.fails_open());
         assert_eq!(complaints.len(), 1);
         assert!(complaints[0].starts_with("ECC_MCP_HEALTH_BACKOFF_MS: "), "{complaints:?}");
         let plain = Environment::of(&[]);
-        assert_eq!(Variables::new(&plain, &[]).policy(&mut complaints), Policy::default());
+        assert_eq!(Variables::new(&plain, &none).policy(&mut complaints), Policy::default());
     }
 
     #[test]
@@ -207,11 +239,31 @@ mod tests {
             ("HOME", "/home/me"),
             ("CLAUDE_CONFIG_DIR", "/p"),
         ]);
-        let untrusted = ["MCP_PREFLIGHT_RECONNECT_COMMAND".to_owned(), "CLAUDE_CONFIG_DIR".to_owned()];
+        let untrusted =
+            Untrusted::Names(vec!["MCP_PREFLIGHT_RECONNECT_COMMAND".to_owned(), "CLAUDE_CONFIG_DIR".to_owned()]);
         let variables = Variables::new(&environment, &untrusted);
         assert_eq!(variables.reconnect("s"), Ok(None));
         assert_eq!(variables.passed_over(), ["MCP_PREFLIGHT_RECONNECT_COMMAND"]);
         assert_eq!(variables.file().as_deref(), Some(std::path::Path::new("/home/me/.claude/mcp-health-cache.json")));
+    }
+
+    #[test]
+    fn a_program_is_nobodys_but_the_persons() {
+        let of = |line: &str, untrusted: Untrusted| {
+            let environment = Environment::of(&[("MCP_PREFLIGHT_RECONNECT_S", line)]);
+            Variables::new(&environment, &untrusted).reconnect("s").map(|found| found.is_some())
+        };
+        let path = || Untrusted::Names(vec!["Path".to_owned()]);
+        for (line, untrusted, expected) in [
+            ("restart", none(), Ok(true)),
+            ("/bin/restart", path(), Ok(true)),
+            ("restart", path(), Err(())),
+            ("./restart", none(), Err(())),
+            ("bin/restart", none(), Err(())),
+            ("/bin/restart", Untrusted::Unknown, Ok(false)),
+        ] {
+            assert_eq!(of(line, untrusted).map_err(drop), expected, "{line}");
+        }
     }
 
     #[test]
@@ -223,7 +275,7 @@ mod tests {
             (&[], None),
         ] {
             let environment = Environment::of(variables);
-            assert_eq!(Variables::new(&environment, &[]).file().as_deref(), path.map(std::path::Path::new));
+            assert_eq!(Variables::new(&environment, &none()).file().as_deref(), path.map(std::path::Path::new));
         }
     }
 

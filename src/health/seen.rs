@@ -1,5 +1,9 @@
 //! What a probe says of a server's health, and what may help a sick one. Pure.
 
+use std::sync::LazyLock;
+
+use regex::Regex;
+
 use super::policy::Reconnect;
 use super::{Failure, FailureCode, LONGEST_TEXT, Millis};
 use crate::observed::{Observation, Outcome, ProbeFailure};
@@ -23,7 +27,8 @@ pub(crate) fn judged(observation: &Observation, server: &Server) -> Result<(), F
     }
     // The last words of a process often say why.
     let last = observation.stderr.lines().rev().map(str::trim).find(|line| !line.is_empty());
-    let last = last.map(|line| format!("; its last words: {}", text::shorten(line, LONGEST_WORDS))).unwrap_or_default();
+    let last =
+        last.map(|line| format!("; its last words: {:?}", text::shorten(line, LONGEST_WORDS))).unwrap_or_default();
     Err(Failure {
         code: code(failure),
         error: shortened(&format!("{}: {}{last}", failure.class, failure.text())),
@@ -56,9 +61,7 @@ pub(crate) fn credential(server: &Server) -> String {
     match (used.is_empty(), server.has_credential()) {
         (false, _) => used.join(", "),
         (true, true) => format!("see the headers of its entry, {}", server.location),
-        (true, false) => {
-            "its entry has none: sign in (/mcp in an interactive session), or add an Authorization header".to_owned()
-        }
+        (true, false) => format!("its entry has none: {}, or add an Authorization header", sign_in()),
     }
 }
 
@@ -76,4 +79,42 @@ pub(crate) fn helps(reconnect: &Reconnect, failure: &Failure) -> bool {
 pub(crate) fn shortened(error: &str) -> String {
     let words: Vec<&str> = error.split_whitespace().collect();
     text::shorten(&words.join(" "), LONGEST_TEXT)
+}
+
+/// What helps where the client signs in by itself.
+pub(crate) fn sign_in() -> String {
+    "sign in (/mcp in an interactive session)".to_owned()
+}
+
+/// A token behind its scheme, a value of a query, a user's password in an address.
+static SECRETS: LazyLock<Option<[Regex; 2]>> = LazyLock::new(|| {
+    let named = Regex::new(r"((?:[Bb]earer|BEARER|[Bb]asic|BASIC|[Tt]oken) +|[?&][^=&\s]+=)([^\s&\x22',;)]+)").ok()?;
+    let password = Regex::new(r"(://[^/@:\s]*:)([^/@\s]+)@").ok()?;
+    Some([named, password])
+});
+
+/// What looks like a credential in somebody's error is one.
+pub(crate) fn without_secrets(error: &str) -> String {
+    let Some([named, password]) = SECRETS.as_ref() else { return error.to_owned() };
+    let error = named.replace_all(error, "$1***");
+    password.replace_all(&error, "$1***@").into_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{SECRETS, without_secrets};
+
+    #[test]
+    fn what_looks_like_a_credential_is_masked() {
+        assert!(SECRETS.is_some());
+        for (error, masked) in [
+            ("401 Unauthorized: Bearer abc.def-1", "401 Unauthorized: Bearer ***"),
+            ("GET https://x/y?key=s3cret&b=2 failed", "GET https://x/y?key=***&b=*** failed"),
+            ("postgres://me:pw@db/x refused", "postgres://me:***@db/x refused"),
+            ("connect http://127.0.0.1:9/mcp", "connect http://127.0.0.1:9/mcp"),
+            ("no such file", "no such file"),
+        ] {
+            assert_eq!(without_secrets(error), masked);
+        }
+    }
 }

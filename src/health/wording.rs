@@ -23,7 +23,8 @@ pub(crate) fn down(server: &str, entry: Option<&Entry>, credential: &str, until:
         "MCP server {server:?} {state} since {} ({}, {times}): {}.{cause} Calls to it are blocked until {} ({}): do not retry before then; go on without this server, or say that it is missing.",
         clock(since),
         span(now.saturating_sub(since)),
-        error.trim_end_matches(['.', ' ']),
+        // A model reads it: words of a server must not look like markup of the client's.
+        error.trim_end_matches(['.', ' ']).replace('<', "\u{2039}").replace('>', "\u{203a}"),
         clock(until),
         span(until.saturating_sub(now)),
     )

@@ -121,6 +121,11 @@ impl ChildGroup {
         if by_itself { left } else { Vec::new() }
     }
 
+    /// Leaves alone what is left of the group.
+    pub(super) fn leave(&mut self) {
+        self.is_over = true;
+    }
+
     fn signal_all(&self, started: &[Process], signal: Signal) {
         if self.status.is_none() || self.group_exists() {
             // Whoever has ended meanwhile did what was wanted.

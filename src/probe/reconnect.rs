@@ -3,18 +3,26 @@
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-use super::run::{self, Unfinished};
+use super::run::{self, After, Unfinished};
 use crate::interrupt::Interrupt;
 
-/// Runs one within its time.
+/// Runs one within its time, without the variables in `withheld`. What a successful one has started stays: that is the server.
 ///
 /// # Errors
 /// Why it came to no good end, in words.
-pub(crate) fn reconnect(words: &[String], limit: Duration, interrupt: &Interrupt) -> Result<(), String> {
+pub(crate) fn reconnect(
+    words: &[String],
+    withheld: &[String],
+    limit: Duration,
+    interrupt: &Interrupt,
+) -> Result<(), String> {
     let Some((program, arguments)) = words.split_first() else { return Err("there is no command".to_owned()) };
     let mut command = Command::new(program);
     command.args(arguments);
-    match run::to_its_end(&mut command, Instant::now() + limit, interrupt) {
+    for name in withheld {
+        command.env_remove(name);
+    }
+    match run::to_its_end(&mut command, Instant::now() + limit, After::Leave, interrupt) {
         Ok(_) => Ok(()),
         Err(Unfinished::NotStarted(error)) => Err(format!("cannot start {program:?}: {error}")),
         Err(Unfinished::Failed(how)) => Err(format!("{program:?} {how}")),

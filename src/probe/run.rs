@@ -1,4 +1,4 @@
-//! Runs a command to its end, within a time: what makes headers, and what brings a server back. What it has started ends with it.
+//! Runs a command to its end, within a time: what makes headers, and what brings a server back. What it has started ends with it, unless that is what it was run for.
 
 use std::io::{self, Read};
 use std::process::Command;
@@ -23,8 +23,22 @@ pub(super) enum Unfinished {
     Failed(String),
 }
 
+/// What becomes of what a command has started, once it has ended well by itself.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum After {
+    /// It ends, too.
+    End,
+    /// It stays.
+    Leave,
+}
+
 /// Runs a command, and returns what it printed.
-pub(super) fn to_its_end(command: &mut Command, end: Instant, interrupt: &Interrupt) -> Result<Vec<u8>, Unfinished> {
+pub(super) fn to_its_end(
+    command: &mut Command,
+    end: Instant,
+    after: After,
+    interrupt: &Interrupt,
+) -> Result<Vec<u8>, Unfinished> {
     let (mut group, pipes) = ChildGroup::spawn(command).map_err(Unfinished::NotStarted)?;
     drop(pipes.stdin);
     let (sender, receiver) = mpsc::channel();
@@ -44,6 +58,10 @@ pub(super) fn to_its_end(command: &mut Command, end: Instant, interrupt: &Interr
     if has_ended {
         // What it has left behind may hold the pipe open: its own words are there already.
         let _ = receiver.recv_timeout(SETTLING);
+    }
+    if has_ended && after == After::Leave && group.status().is_some_and(|status| status.success()) {
+        group.leave();
+        return Ok(std::mem::take(&mut *printed.lock().unwrap_or_else(PoisonError::into_inner)));
     }
     let started = group.descendants();
     let patience = Patience { by_itself: None, after_term: AFTER_TERM };

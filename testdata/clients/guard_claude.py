@@ -24,7 +24,7 @@ def check(what, is_so, seen):
 class Session:
     """A home, a folder, a server that can be switched off, and one run of the client."""
 
-    def __init__(self, scope="project", arguments=(), hook="", environment={}, name="my.server", project_settings=None):
+    def __init__(self, scope="project", hook="", environment={}, name="my.server", project_settings=None, over_http=False):
         self.root = tempfile.TemporaryDirectory()
         root = pathlib.Path(self.root.name)
         self.home, self.folder, self.log, self.switch = root / "home", root / "work", root / "calls.log", root / "on"
@@ -33,8 +33,13 @@ class Session:
         self.log.touch()
         self.switch.touch()
         self.health = self.home / ".claude/mcp-health-cache.json"
-        servers = {"mcpServers": {name: {"command": "python3", "args": [str(HERE / "guarded.py"), str(self.log), str(self.switch)]}}}
-        self.arguments = list(arguments)
+        entry = {"command": "python3", "args": [str(HERE / "guarded.py"), str(self.log), str(self.switch)]}
+        self.server = None
+        if over_http:
+            self.server = subprocess.Popen(["python3", str(HERE / "guarded.py"), str(self.log)], stdout=subprocess.PIPE, text=True)
+            entry = {"type": "http", "url": f"http://127.0.0.1:{self.server.stdout.readline().strip()}/mcp"}
+        servers = {"mcpServers": {name: entry}}
+        self.arguments = []
         if scope == "project":
             (self.folder / ".mcp.json").write_text(json.dumps(servers))
         elif scope == "user":
@@ -74,6 +79,9 @@ class Session:
         return next(iter(servers.values()), {})
 
     def close(self):
+        if self.server:
+            self.server.kill()
+            self.server.wait()
         self.root.cleanup()
 
 
@@ -108,7 +116,7 @@ def outage(claude):
 
 
 def failures_of_calls(claude):
-    session = Session()
+    session = Session(over_http=True)
     results, _ = session.run(claude, [OK, BUSY, OK])
     check("a quota that is used up: the next call is blocked for as long as the server said", "limits its rate" in results[2] and session.calls() == ["ok", "busy"], results)
     record = session.record()
@@ -117,7 +125,7 @@ def failures_of_calls(claude):
     session = Session()
     results, _ = session.run(claude, [DIES, OK, UPSTREAM, OK])
     check("a connection that broke: the server starts again, so the next call goes through (as the client starts it again)", "Connection closed" in results[0] and "fine" in results[1], results)
-    check("a tool's own words about something else block nothing", "403" in results[2] and "fine" in results[3], results)
+    check("a tool's own words about something else block nothing", "429" in results[2] and "fine" in results[3], results)
     session.close()
 
 

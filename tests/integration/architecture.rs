@@ -16,7 +16,7 @@ const MAY_USE: [(&str, &[&str]); 29] = [
     ("naming", &[]),
     ("network", &["environment"]),
     ("event", &["loose_json"]),
-    ("health", &["environment", "files", "observed", "server", "text"]),
+    ("health", &["environment", "files", "loose_json", "observed", "server", "text"]),
     ("deviation", &[]),
     ("observed", &["deviation", "server"]),
     ("finding", &["server"]),

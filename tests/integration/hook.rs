@@ -239,13 +239,16 @@ fn input_of_any_size_is_read() {
 
 #[test]
 fn a_failed_call_is_recorded_by_its_kind() {
-    let project = session(&[("s", stdio("healthy")), ("dead", dead())]);
+    let web = HttpServer::start("healthy");
+    let url = format!("http://127.0.0.1:{}/mcp", web.port);
+    let servers = [("s", stdio("healthy")), ("dead", dead()), ("web", json!({ "type": "http", "url": url }))];
+    let project = session(&servers);
     // A quota is not seen by a probe: the words of the endpoint count.
-    failed(&project, "s", "HTTP 429: Too Many Requests (retry after 40 seconds)");
-    let record = &records(&project)["s"];
+    failed(&project, "web", "Error POSTing to endpoint: Too Many Requests (retry after 40 seconds)");
+    let record = &records(&project)["web"];
     let wait = record["nextRetryAt"].as_u64().expect("a time") - record["checkedAt"].as_u64().expect("a time");
-    assert_eq!((wait, &record["lastFailureCode"], starts(&project)), (40_000, &json!(429), 0));
-    assert!(before(&project, "s", &[]).expect(2).stderr.contains("limits its rate"));
+    assert_eq!((wait, &record["lastFailureCode"]), (40_000, &json!(429)));
+    assert!(before(&project, "web", &[]).expect(2).stderr.contains("limits its rate"));
     project.run(&["hook", "--reset"]).expect(0);
     // A connection that broke may be there again: the server itself is asked.
     failed(&project, "s", "Connection closed");
@@ -253,11 +256,56 @@ fn a_failed_call_is_recorded_by_its_kind() {
     failed(&project, "dead", "Connection closed");
     assert_eq!(records(&project)["dead"]["lastFailureCode"], "spawn");
     // A tool's own words are none of the server's: it is asked at most.
-    failed(&project, "s", "upstream said 403 Forbidden");
-    assert_eq!((&records(&project)["s"]["status"], starts(&project)), (&json!("healthy"), 2));
+    for (asked, error) in
+        ["upstream said 403 Forbidden", "429 Too Many Requests for https://x (retry-after: 3600)", "503 tests failed"]
+            .iter()
+            .enumerate()
+    {
+        failed(&project, "s", error);
+        assert_eq!((&records(&project)["s"]["status"], starts(&project)), (&json!("healthy"), asked + 2), "{error}");
+    }
+    let asked = starts(&project);
     failed(&project, "s", "no such file");
-    assert_eq!(starts(&project), 2);
+    assert_eq!(starts(&project), asked);
     before(&project, "s", &[]).expect(0);
+}
+
+/// What fails at once is one failure, whoever tells of it.
+#[test]
+fn calls_that_fail_together_do_not_make_the_wait_grow() {
+    let project = session(&[("dead", dead())]);
+    let failure = event("failed", "plugin:a:b", "plugin", "Connection closed");
+    let start = event("session-start", "", "", "");
+    project.write("home/.claude/settings.json", json!({ "enableAllProjectMcpServers": true }).to_string());
+    std::thread::scope(|scope| {
+        for input in std::iter::repeat_n(&failure, 6).chain(std::iter::repeat_n(&start, 6)) {
+            scope.spawn(|| project.run_with(&["hook"], input.as_bytes()).expect(0));
+        }
+    });
+    for (server, record) in records(&project) {
+        assert_eq!(record["failureCount"], 1, "{server}: {record}");
+    }
+}
+
+/// It fails two seconds after a call has told that it is there.
+#[test]
+fn a_call_that_succeeds_while_the_server_is_asked_is_the_better_witness() {
+    let entry =
+        json!({ "command": "sh", "args": ["-c", "touch asked; while test ! -e go; do sleep 0.05; done; exit 1"] });
+    let project = session(&[("s", entry)]);
+    project.write("home/.claude/mcp-health-cache.json", "");
+    std::thread::scope(|scope| {
+        let asking = scope.spawn(|| before(&project, "s", &["-t", "60"]));
+        crate::harness::eventually("the server is asked", || project.path("asked").exists());
+        change(&project, "s", |record| {
+            record["status"] = json!("unhealthy");
+        });
+        project.run_with(&["hook"], event("succeeded", "s", "project", "").as_bytes()).expect(0);
+        assert_eq!(records(&project)["s"]["status"], "healthy");
+        project.write("go", "");
+        asking.join().expect("an end").expect(0);
+    });
+    assert_eq!(records(&project)["s"]["status"], "healthy");
 }
 
 #[test]
@@ -308,6 +356,28 @@ fn a_refused_credential_is_named_and_a_missing_sign_in_is_no_failure() {
 }
 
 #[test]
+fn a_credential_is_one_wherever_the_entry_has_it() {
+    let server = HttpServer::start("http-401");
+    let address = |user: &str, query: &str| format!("http://{user}127.0.0.1:{}/mcp{query}", server.port);
+    let key = json!({ "type": "http", "url": address("", ""), "headers": { "X-API-Key": "${PF_KEY}" } });
+    let user = json!({ "type": "http", "url": address("me:pass-word-1@", "") });
+    let query = json!({ "type": "http", "url": address("", "?api_key=${PF_KEY}") });
+    let plain = json!({ "type": "http", "url": address("", ""), "headers": { "User-Agent": "x" } });
+    let project =
+        session(&[("key", key), ("user", user), ("query", query), ("plain", plain)]).env("PF_KEY", "hunter2-hunter2");
+    for name in ["key", "user", "query"] {
+        let run = before(&project, name, &[]).expect(2);
+        assert!(
+            run.stderr.contains("refuses its credential")
+                && !run.stderr.contains("hunter2")
+                && !run.stderr.contains("pass-word-1"),
+            "{run}"
+        );
+    }
+    before(&project, "plain", &[]).expect(0);
+}
+
+#[test]
 fn an_address_that_answers_otherwise_is_reachable() {
     let server = HttpServer::start("http-405");
     let project = session(&[("s", json!({ "type": "http", "url": format!("http://127.0.0.1:{}/mcp", server.port) }))]);
@@ -341,6 +411,20 @@ fn a_command_brings_a_server_back() {
     assert_eq!(records(&project)["my.server"]["restoredBy"], "reconnect");
 }
 
+/// A service manager is asked and ends; a script may start the server itself, and leave it behind.
+#[test]
+fn what_a_command_has_started_stays() {
+    let project = session(&[(
+        "s",
+        json!({ "command": "sh", "args": ["-c", format!("kill -0 $(cat pid) && exec {} stdio {}", fake_server(), scenario("healthy"))] }),
+    )]);
+    let project = project.env("MCP_PREFLIGHT_RECONNECT_S", "sh -c 'sleep 30 & echo $! > pid'");
+    before(&project, "s", &[]).expect(0);
+    let pid: i32 = project.read("pid").trim().parse().expect("a number");
+    let pid = rustix::process::Pid::from_raw(pid).expect("a process");
+    rustix::process::kill_process(pid, rustix::process::Signal::KILL).expect("it is still there");
+}
+
 #[test]
 fn no_command_is_run_where_it_cannot_help() {
     let busy = HttpServer::start("http-429");
@@ -365,7 +449,8 @@ fn a_command_that_hangs_or_fails_has_its_time_and_is_named() {
     for (command, said) in [
         ("sleep 60", "did not end in its time"),
         ("false", "exited with status 1"),
-        ("./nope", "cannot start"),
+        ("no-such-program-anywhere", "cannot start"),
+        ("./nope", "by its whole path"),
         ("a 'b", "a quote is not closed"),
     ] {
         let project = session(&[("s", dead())])
@@ -493,6 +578,72 @@ fn records_lie_where_the_client_keeps_its_own_and_are_the_persons_alone() {
     let project = project.env("ECC_MCP_HEALTH_STATE_PATH", &path);
     before(&project, "s", &[]).expect(0);
     assert!(project.path("x/y.json").exists());
+}
+
+#[test]
+fn a_persons_file_that_cannot_be_read_is_said() {
+    for text in ["{\"mcpServers\": {", "{\"mcpServers\": []}"] {
+        let project = session(&[]);
+        project.write("home/.claude.json", text);
+        for input in
+            [event("before", "s", "user", ""), event("before-2.1.273", "s", "", ""), event("session-start", "", "", "")]
+        {
+            let run = project.run_with(&["hook"], input.as_bytes()).expect(0);
+            assert!(run.stderr.contains(".claude.json"), "{text}: {run}");
+        }
+        let closed = project.run_with(&["hook", "--fail-closed"], event("before-2.1.273", "s", "", "").as_bytes());
+        closed.expect(2);
+    }
+}
+
+/// The time of a probe is somebody's own; those who wait for it wait as long.
+#[test]
+fn a_long_time_for_a_probe_is_still_one_probe() {
+    let project = session(&[("s", stdio("healthy"))]).env("MCP_PREFLIGHT_HEALTH_TIMEOUT_MS", "86400000");
+    std::thread::scope(|scope| {
+        for _ in 0..6 {
+            scope.spawn(|| before(&project, "s", &[]).expect(0));
+        }
+    });
+    assert_eq!(starts(&project), 1);
+    for odd in ["9223372036854775808", "0", "-1", "hunter2"] {
+        let project = session(&[("s", stdio("healthy"))]).env("MCP_PREFLIGHT_HEALTH_TIMEOUT_MS", odd);
+        let run = before(&project, "s", &[]).expect(0);
+        assert!(
+            run.stderr.contains("MCP_PREFLIGHT_HEALTH_TIMEOUT_MS: expected milliseconds")
+                && !run.stderr.contains("hunter2"),
+            "{run}"
+        );
+    }
+}
+
+#[test]
+fn secrets_are_in_no_record_and_no_answer() {
+    let echo = |words: &str| json!({ "command": "sh", "args": ["-c", "echo \"$*\" >&2; exit 1", "x", "-e", "API_KEY=hunter2-hunter2", words] });
+    let servers = [
+        ("arguments", echo("postgres://me:hunter2-hunter2@db/x")),
+        ("scheme", json!({ "type": "http", "url": "htp://me:hunter2-hunter2@host/mcp" })),
+        ("port", json!({ "type": "http", "url": "http://me:hunter2-hunter2@host:99999/mcp" })),
+        (
+            "broken",
+            json!({ "command": "sh", "args": ["-c", "printf 'hunter2\nhunter2 three' >&2; exit 1"], "env": { "A": "hunter2 hunter2 three" } }),
+        ),
+    ];
+    let project = session(&servers);
+    for (name, _) in &servers {
+        let run = before(&project, name, &[]).expect(2);
+        assert!(!run.stderr.contains("hunter2"), "{run}");
+    }
+    let failure = event(
+        "failed",
+        "plugin:a:b",
+        "plugin",
+        "Connection closed: Bearer hunter2-hunter2 at https://x/y?k=hunter2-hunter2",
+    );
+    project.run_with(&["hook"], failure.as_bytes()).expect(0);
+    let run = project.run_with(&["hook"], event("before", "plugin:a:b", "plugin", "").as_bytes()).expect(2);
+    assert!(!run.stderr.contains("hunter2"), "{run}");
+    assert!(!project.read("home/.claude/mcp-health-cache.json").contains("hunter2"));
 }
 
 #[test]

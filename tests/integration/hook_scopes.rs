@@ -54,8 +54,13 @@ fn a_folder_is_known_by_the_root_of_its_repository() {
     assert!(call(&stranger, "before", "s", "local").expect(0).stderr.contains("no configuration of the scope"));
     let project = stranger;
     project.write(".git/worktrees/tree/gitdir", format!("{root}/tree/.git\n"));
+    project.write(".git/worktrees/tree/commondir", "../..\n");
     project.write("sub/module/.git", "gitdir: ../../.git/modules/module\n");
     let project = project.env("CLAUDE_PROJECT_DIR", &format!("{root}/tree"));
+    assert!(call(&project, "before", "s", "local").expect(2).stderr.contains("./of-root"));
+    // Newer versions of git write the way relatively.
+    project.write("tree/.git", "gitdir: ../.git/worktrees/tree\n");
+    project.write(".git/worktrees/tree/gitdir", "../../../tree/.git\n");
     assert!(call(&project, "before", "s", "local").expect(2).stderr.contains("./of-root"));
     let project = project.env("CLAUDE_PROJECT_DIR", &format!("{root}/sub/module"));
     assert!(call(&project, "before", "s", "local").expect(0).stderr.contains("no configuration of the scope"));
@@ -136,6 +141,102 @@ fn servers_of_the_command_line_are_found_where_they_were_named() {
     let project = project.env("ECC_MCP_CONFIG_PATH", "missing.json:agent.json");
     let run = call(&project, "before", "s", "dynamic").expect(2);
     assert!(run.stderr.contains("./of-agent") && run.stderr.contains("missing.json"), "{run}");
+}
+
+/// A folder that somebody downloaded, below one that somebody trusts.
+#[test]
+fn a_checkout_cannot_claim_to_be_part_of_another() {
+    let project = session(&[]);
+    let root = folder(&project);
+    let approved = json!({ "enableAllProjectMcpServers": true, "mcpServers": { "of-root": stdio("healthy") } });
+    own_file(&project, &json!({}), &json!({ root.clone(): approved.clone(), format!("{root}/repo"): approved }));
+    for (checkout, pointer) in [("proj", "worktrees/c"), ("worktrees/evil", "../../repo/../worktrees/evil")] {
+        project.write(&format!("{checkout}/.git"), format!("gitdir: {pointer}\n"));
+        for at in [format!("{checkout}/worktrees/c"), checkout.to_owned(), format!("{checkout}/{pointer}")] {
+            project.write(&format!("{at}/gitdir"), format!("{root}/{checkout}/.git\n"));
+            project.write(&format!("{at}/commondir"), "../..\n");
+        }
+        project.write(&format!("{checkout}/.mcp.json"), json!({ "mcpServers": { "s": stdio("healthy") } }).to_string());
+        let project = session_in(&project, checkout);
+        project.run_with(&event("session-start", "", "", ""));
+        project.run_with(&event("before-2.1.273", "s", "", ""));
+        project.run_with(&event("before", "of-root", "local", ""));
+        assert_eq!(starts(project.project), 0, "{checkout} {pointer}");
+    }
+}
+
+/// The same session, started in a folder below.
+struct Below<'a> {
+    project: &'a Project,
+    folder: String,
+}
+
+fn session_in<'a>(project: &'a Project, folder: &str) -> Below<'a> {
+    Below { project, folder: project.path(folder).display().to_string() }
+}
+
+impl Below<'_> {
+    fn run_with(&self, input: &str) {
+        let mut command = self.project.command(&["hook"]);
+        command.env("CLAUDE_PROJECT_DIR", &self.folder).current_dir(&self.folder).stdin(std::process::Stdio::piped());
+        let mut child = command.stderr(std::process::Stdio::null()).spawn().expect("the binary");
+        std::io::Write::write_all(&mut child.stdin.take().expect("a pipe"), input.as_bytes()).expect("written");
+        assert!(child.wait().expect("an end").success());
+    }
+}
+
+/// The client makes texts of other values, and reads what other readers do not (seen on 2.1.332).
+#[test]
+fn a_projects_settings_count_in_whatever_form_the_client_reads_them() {
+    let deep = format!("{}{}", "[".repeat(200), "]".repeat(200));
+    let large = " ".repeat(65 * 1024 * 1024);
+    for settings in [
+        r#"{"env": {"MCP_PREFLIGHT_RECONNECT_COMMAND": ["touch ran"]}}"#.to_owned(),
+        format!(r#"{{"x": {deep}, "env": {{"MCP_PREFLIGHT_RECONNECT_COMMAND": "touch ran"}}}}"#),
+        format!(r#"{{"env": {{"MCP_PREFLIGHT_RECONNECT_COMMAND": "touch ran"}}}}{large}"#),
+    ] {
+        let project =
+            session(&[("s", json!({ "command": "./nope" }))]).env("MCP_PREFLIGHT_RECONNECT_COMMAND", "touch ran");
+        project.write(".claude/settings.json", settings);
+        let run = call(&project, "before", "s", "project").expect(2);
+        assert!(
+            run.stderr.contains("passed over: MCP_PREFLIGHT_RECONNECT_COMMAND") && !project.path("ran").exists(),
+            "{run}"
+        );
+    }
+    let open = session(&[("s", json!({ "command": "./nope" }))]).env("MCP_PREFLIGHT_HEALTH_FAIL_OPEN", "true");
+    open.write(".claude/settings.json", r#"{"env": {"MCP_PREFLIGHT_HEALTH_FAIL_OPEN": true}}"#);
+    call(&open, "before", "s", "project").expect(2);
+}
+
+#[test]
+fn a_projects_path_finds_no_program_for_the_person() {
+    let project = session(&[("s", json!({ "command": "./nope" }))]);
+    project.write("bin/restart-it", "#!/bin/sh\ntouch ran\n");
+    let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+    std::fs::set_permissions(project.path("bin/restart-it"), mode).expect("a mode");
+    project.write(".claude/settings.json", r#"{"env": {"PATH": "bin"}}"#);
+    let path = format!("{}:/usr/bin:/bin", project.path("bin").display());
+    let project = project.env("PATH", &path).env("MCP_PREFLIGHT_RECONNECT_COMMAND", "restart-it {server}");
+    let run = call(&project, "before", "s", "project").expect(2);
+    assert!(run.stderr.contains("name this one by its whole path") && !project.path("ran").exists(), "{run}");
+}
+
+/// The scope decides, also against a file that the person named.
+#[test]
+fn a_named_file_stands_in_for_no_other_scope() {
+    let project = session(&[("s", json!({ "command": "./of-project" }))]);
+    project.write(
+        "agent.json",
+        json!({ "mcpServers": { "s": { "command": "./of-agent" }, "p": { "command": "./of-agent" } } }).to_string(),
+    );
+    for (server, scope, expected) in
+        [("s", "project", "./of-project"), ("s", "dynamic", "./of-agent"), ("p", "plugin", "./of-agent")]
+    {
+        let input = event("before", server, scope, "");
+        let run = project.run_with(&["hook", "--config", "agent.json"], input.as_bytes()).expect(2);
+        assert!(run.stderr.contains(expected), "{scope}: {run}");
+    }
 }
 
 /// A project's settings reach every program that the client starts.
