@@ -29,8 +29,7 @@ Exit codes: 0 every locked tool was seen; 64 the command line is wrong; 70 a bug
 mcp-preflight runs the commands of the configuration: use it only where you would let the agent run.";
 
 const AFTER_HOOK: &str = "\
-Of the options above only these go with hook: --config (in place of a search; a server that stands nowhere in it is searched for all the \
-same), --timeout (default 5s), --skip-server (lets calls through unasked), --protocol and --verbose.";
+Of the options above only these go with hook: --config (files for servers that stand nowhere else), --timeout (default 5s), --skip-server (lets calls through unasked), --protocol and --verbose.";
 
 /// What to do instead of the check.
 #[derive(Debug, Subcommand)]
