@@ -84,8 +84,11 @@ pub(super) fn give(answer: Answer, hook: &Hook) -> Exit {
     let mut out = std::io::stdout().lock();
     match writeln!(out, "{}", text::escape_json(&answer.to_string())).and_then(|()| out.flush()) {
         Ok(()) => Exit::Ok,
-        // Nobody reads the answer: the number says it, too.
-        Err(_) => Exit::Blocked,
+        // Nobody reads the answer: the number says it, and the line.
+        Err(_) => {
+            let _ = writeln!(std::io::stderr().lock(), "mcp-preflight: {reason}");
+            Exit::Blocked
+        }
     }
 }
 
