@@ -53,6 +53,11 @@ impl Deadline {
     }
 }
 
+/// Sleeps for a moment.
+pub(super) fn pause(moment: Duration) {
+    std::thread::sleep(moment);
+}
+
 /// The budget of a server when none was given.
 pub(super) fn default_budget(transport: &Transport) -> Duration {
     match transport {

@@ -2,12 +2,12 @@
 //! object of strings, and has ten seconds. One that fails leaves the static headers, as it does in the client.
 
 use std::io::Read;
-use std::process::Command;
 use std::sync::{Arc, Mutex, PoisonError, mpsc};
 use std::time::{Duration, Instant};
 
-use super::child::{ChildGroup, Patience};
+use super::child::Patience;
 use super::deadline::Deadline;
+use super::system;
 use crate::interrupt::Interrupt;
 use crate::server::{Expanded, HeaderHelper, RemoteServer, Secret};
 
@@ -17,8 +17,8 @@ pub(super) const LONGEST: Duration = Duration::from_secs(10);
 const MOST: usize = 64 * 1024;
 /// How long its words may take to arrive once it has ended.
 const SETTLING: Duration = Duration::from_millis(100);
-/// How long it may take after SIGTERM.
-const AFTER_TERM: Duration = Duration::from_millis(200);
+/// How long it may take once it is asked to end.
+const ONCE_ASKED: Duration = Duration::from_millis(200);
 
 /// A server with all its headers.
 pub(super) struct Helped {
@@ -48,16 +48,15 @@ pub(super) fn help(server: &RemoteServer, helper: &HeaderHelper, deadline: Deadl
 }
 
 fn run(helper: &HeaderHelper, deadline: Deadline, interrupt: &Interrupt) -> Result<Vec<u8>, String> {
-    let mut command = Command::new("/bin/sh");
-    command.args(["-c", &helper.command]);
+    let mut command = system::shell(&helper.command);
     for name in &helper.withheld {
         command.env_remove(name);
     }
     command.envs(helper.provided.iter().map(|(name, value)| (name, value)));
-    let (mut group, pipes) = ChildGroup::spawn(&mut command).map_err(|error| format!("cannot run a shell: {error}"))?;
-    drop(pipes.stdin);
+    let (mut group, ends) = system::start(command).map_err(|error| format!("cannot run a shell: {error}"))?;
+    drop(ends.stdin);
     let (sender, receiver) = mpsc::channel();
-    let (stdout, stderr) = (pipes.stdout, pipes.stderr);
+    let (stdout, stderr) = (ends.stdout, ends.stderr);
     let printed = Arc::new(Mutex::new(Vec::new()));
     let shared = Arc::clone(&printed);
     // Both end with the helper and what it has started, which is ended below.
@@ -75,14 +74,14 @@ fn run(helper: &HeaderHelper, deadline: Deadline, interrupt: &Interrupt) -> Resu
         // What it has left behind may hold the pipe open: its own words are there already.
         let _ = receiver.recv_timeout(SETTLING);
     }
-    let started = group.descendants();
-    let patience = Patience { by_itself: None, after_term: AFTER_TERM };
-    let (status, _) = group.end(&started, patience, interrupt);
+    group.look();
+    let patience = Patience { by_itself: None, once_asked: ONCE_ASKED };
+    let (status, _) = group.end(patience, interrupt);
     match status {
         Some(status) if has_ended && status.success() => {
             Ok(std::mem::take(&mut *printed.lock().unwrap_or_else(PoisonError::into_inner)))
         }
-        Some(status) if has_ended => Err(format!("it {}", super::child::describe(status))),
+        Some(status) if has_ended => Err(format!("it {}", system::describe(status))),
         _ => Err("it did not end in its time".to_owned()),
     }
 }

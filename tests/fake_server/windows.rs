@@ -1,0 +1,24 @@
+//! What a process on Windows cannot do to itself without unsafe code; the tests that want it are for Unix only.
+
+use std::io;
+
+/// There is no group to leave: a job holds whatever was started in it.
+pub(crate) fn leave_group() {}
+
+pub(crate) fn close_stdout() -> io::Result<()> {
+    Err(io::Error::from(io::ErrorKind::Unsupported))
+}
+
+pub(crate) fn close_stderr() -> io::Result<()> {
+    Err(io::Error::from(io::ErrorKind::Unsupported))
+}
+
+/// There is no SIGTERM to survive.
+#[expect(clippy::unnecessary_wraps, reason = "on other systems it can fail")]
+pub(crate) fn ignore_term() -> io::Result<()> {
+    Ok(())
+}
+
+pub(crate) fn kill_self(_: i32) -> io::Result<()> {
+    Err(io::Error::from(io::ErrorKind::Unsupported))
+}
