@@ -3,6 +3,8 @@
 use std::path::{Path, PathBuf};
 
 use super::claude_policy::Policy;
+pub(super) use super::machine::MANAGED_SERVERS;
+use super::machine::MANAGED_SETTINGS;
 use super::shown;
 use crate::document::{Document, Member, Node, Object, Syntax, Value};
 use crate::environment::Environment;
@@ -10,11 +12,6 @@ use crate::files;
 use crate::finding::{Code, Finding, Severity};
 use crate::naming;
 use crate::server::{Disabled, Expanded, Origin, Secret, Server};
-
-/// Settings of everybody on the machine.
-const MANAGED: &str = "/etc/claude-code/managed-settings.json";
-/// Servers of everybody on the machine; where this is, nothing else is (`clients.md` 1.3).
-pub(super) const MANAGED_SERVERS: &str = "/etc/claude-code/managed-mcp.json";
 
 /// Files that people write servers into, and that no client reads (`clients.md` section 5, row 24).
 const LOOK_ALIKES: [&str; 4] = ["mcp.json", ".mcp.jsonc", ".claude/mcp.json", ".claude/.mcp.json"];
@@ -51,7 +48,7 @@ pub(super) fn restrict(servers: &mut [Server], environment: &Environment) -> Vec
         if let Some(root) = read(&path, environment, &mut findings)
             && let Ok(root) = root.object("")
         {
-            policy.add(root, path == Path::new(MANAGED));
+            policy.add(root, path == Path::new(MANAGED_SETTINGS));
         }
     }
     for server in servers {
@@ -114,7 +111,10 @@ fn own_file(environment: &Environment) -> Option<Node> {
 fn of_folder(environment: &Environment) -> Option<Object> {
     let root = own_file(environment)?;
     let projects = root.object("").ok()?.get("projects")?.object("").ok()?;
-    projects.get(&environment.folder.display().to_string())?.object("").ok().cloned()
+    let folder = environment.folder.display().to_string();
+    // On Windows the client writes it with the other slash.
+    let project = projects.get(&folder).or_else(|| projects.get(&folder.replace('\\', "/")).filter(|_| cfg!(windows)));
+    project?.object("").ok().cloned()
 }
 
 /// The settings that count here; each wins over those before it.
@@ -123,7 +123,7 @@ fn settings(environment: &Environment) -> Vec<PathBuf> {
     let project = environment.folder.join(".claude");
     let mut paths: Vec<PathBuf> = user.into_iter().collect();
     paths.extend([project.join("settings.json"), project.join("settings.local.json")]);
-    paths.push(PathBuf::from(MANAGED));
+    paths.push(PathBuf::from(MANAGED_SETTINGS));
     paths.dedup();
     paths
 }
@@ -131,7 +131,7 @@ fn settings(environment: &Environment) -> Vec<PathBuf> {
 /// Where a person's own files are.
 fn user_folder(environment: &Environment) -> Option<PathBuf> {
     let named = environment.setting("CLAUDE_CONFIG_DIR").map(PathBuf::from);
-    named.or_else(|| environment.setting("HOME").map(|home| Path::new(&home).join(".claude")))
+    named.or_else(|| environment.home().map(|home| home.join(".claude")))
 }
 
 fn read(path: &Path, environment: &Environment, findings: &mut Vec<Finding>) -> Option<Node> {

@@ -43,11 +43,22 @@ pub(crate) fn is_same(path: &Path, other: &Path) -> bool {
     path == other || path.canonicalize().is_ok_and(|path| other.canonicalize().is_ok_and(|other| path == other))
 }
 
+/// What is said of folders, devices and pipes.
+fn irregular() -> io::Error {
+    io::Error::other("it is no regular file, and the client would skip it")
+}
+
+/// A path with one kind of slash, which Windows reads as well, and reports for programs want.
+pub(crate) fn slashed(path: &Path) -> String {
+    let text = path.display().to_string();
+    if cfg!(windows) { text.replace('\\', "/") } else { text }
+}
+
 fn bounded(path: &Path, largest: u64) -> io::Result<Vec<u8>> {
     let file = system::open(path)?;
     let metadata = file.metadata()?;
     if !metadata.is_file() {
-        return Err(io::Error::other("it is no regular file, and the client would skip it"));
+        return Err(irregular());
     }
     if metadata.len() > largest {
         let bound = largest / (1024 * 1024);

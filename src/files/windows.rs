@@ -24,5 +24,5 @@ pub(crate) fn was_read(path: &Path) -> bool {
 
 /// Opens a file for reading. Devices and pipes are no part of a folder here, and cannot come with a checkout.
 pub(super) fn open(path: &Path) -> io::Result<File> {
-    File::open(path)
+    if path.is_dir() { Err(super::irregular()) } else { File::open(path) }
 }
