@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use super::child::Patience;
 use super::deadline::Deadline;
-use super::system;
+use super::system::{self, ChildGroup};
 use crate::interrupt::Interrupt;
 use crate::server::{Expanded, HeaderHelper, RemoteServer, Secret};
 
@@ -53,7 +53,7 @@ fn run(helper: &HeaderHelper, deadline: Deadline, interrupt: &Interrupt) -> Resu
         command.env_remove(name);
     }
     command.envs(helper.provided.iter().map(|(name, value)| (name, value)));
-    let (mut group, ends) = system::start(command).map_err(|error| format!("cannot run a shell: {error}"))?;
+    let (mut group, ends) = ChildGroup::spawn(&mut command).map_err(|error| format!("cannot run a shell: {error}"))?;
     drop(ends.stdin);
     let (sender, receiver) = mpsc::channel();
     let (stdout, stderr) = (ends.stdout, ends.stderr);

@@ -16,6 +16,7 @@ mod websocket;
 mod windows;
 
 use std::io::Write as _;
+use std::path::Path;
 use std::process::ExitCode;
 use std::time::Duration;
 
@@ -74,6 +75,9 @@ fn log(entry: &serde_json::Value) {
 /// Appends a process id to the file that `FAKE_SERVER_PIDS` names.
 fn note_pid(pid: u32) {
     append("FAKE_SERVER_PIDS", &pid.to_string());
+    if let Some(list) = environment("FAKE_SERVER_PIDS").filter(|_| pid == std::process::id()) {
+        system::give_sign_of_life(Path::new(&list));
+    }
 }
 
 fn append(variable: &str, line: &str) {

@@ -2,10 +2,14 @@
 
 use std::io::{self, Read as _};
 use std::os::unix::net::UnixStream;
+use std::path::Path;
 
 use rustix::process::{Signal, getpid, kill_process};
 use serde_json::json;
 use signal_hook::consts::SIGTERM;
+
+/// The system knows who is alive.
+pub(crate) fn give_sign_of_life(_: &Path) {}
 
 /// Leaves the process group, and the session.
 pub(crate) fn leave_group() {

@@ -7,6 +7,7 @@
     reason = "a test fails by panicking, and starts the binary as a user does"
 )]
 
+#[cfg(unix)]
 mod action;
 mod architecture;
 mod cli;
@@ -22,5 +23,11 @@ mod origin;
 mod relay;
 mod report;
 mod reviewed;
+#[cfg(unix)]
+mod signals;
 mod stdio;
+#[cfg(unix)]
+mod unix;
+#[cfg(windows)]
+mod windows;
 mod wiring;

@@ -58,12 +58,12 @@ impl ChildGroup {
     ///
     /// # Errors
     /// When the system cannot start it.
-    pub(super) fn spawn(mut command: Command) -> io::Result<(Self, Ends)> {
+    pub(in crate::probe) fn spawn(command: &mut Command) -> io::Result<(Self, Ends)> {
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut limits = ExtendedLimitInfo::new();
         limits.limit_kill_on_job_close();
         let job = Arc::new(Job::create_with_limit_info(&limits).map_err(io::Error::other)?);
-        let mut wrap = CommandWrap::from(command);
+        let mut wrap = CommandWrap::from(std::mem::replace(command, Command::new("")));
         // In this order: the flags of the later one count, and its child is in its job before the earlier one wakes it.
         wrap.wrap(JobObject).wrap(InJob(Arc::clone(&job)));
         let mut child = wrap.spawn()?;

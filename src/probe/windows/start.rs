@@ -20,11 +20,11 @@ pub(in crate::probe) fn shell(line: &str) -> Command {
 ///
 /// # Errors
 /// When the system cannot start it.
-pub(in crate::probe) fn start(command: Command) -> io::Result<(ChildGroup, Ends)> {
+pub(in crate::probe) fn start(mut command: Command) -> io::Result<(ChildGroup, Ends)> {
     let (found, before) = program::resolve(&command)?;
     let mut started = Command::new(found);
     if before.is_empty() && command.get_program() == started.get_program() {
-        return ChildGroup::spawn(command);
+        return ChildGroup::spawn(&mut command);
     }
     started.args(before).args(command.get_args());
     for (name, value) in command.get_envs() {
@@ -36,7 +36,7 @@ pub(in crate::probe) fn start(command: Command) -> io::Result<(ChildGroup, Ends)
     if let Some(folder) = command.get_current_dir() {
         started.current_dir(folder);
     }
-    ChildGroup::spawn(started)
+    ChildGroup::spawn(&mut started)
 }
 
 /// Why a command could not be started, in words that lead to the mend, and the mend.
