@@ -1,10 +1,17 @@
 //! Ctrl-C and Ctrl-Break. Waits have nothing to watch: they look now and then.
 
 use std::io;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicUsize};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 
-use signal_hook::consts::{SIGBREAK, SIGINT};
+/// The number that Ctrl-C has elsewhere, and that exit codes are made of.
+const SIGINT: usize = 2;
+
+/// Where it is written down, and whether it is somebody else's business now.
+type Listener = (Arc<AtomicUsize>, Arc<AtomicBool>);
+
+/// The last one who wanted to know.
+static LISTENER: Mutex<Option<Listener>> = Mutex::new(None);
 
 /// Rings for nobody.
 #[derive(Debug, Clone)]
@@ -20,27 +27,34 @@ impl Bell {
         Ok(Self)
     }
 
-    /// Writes a signal down; once `released`, it does what it would have done otherwise. Ctrl-Break is one more Ctrl-C.
+    /// Writes Ctrl-C down (Ctrl-Break, and the end of the session, are one more Ctrl-C); once `released`, it ends the process.
     ///
     /// # Errors
     /// When the system gives no handler.
     #[expect(clippy::unused_self, reason = "on other systems there is something to ring")]
     pub(super) fn listen(&self, written: &Arc<AtomicUsize>, released: &Arc<AtomicBool>) -> io::Result<()> {
-        for signal in [SIGINT, SIGBREAK] {
-            // The library knows no default for SIGBREAK; the exit code is the one the system would give.
-            signal_hook::flag::register_conditional_shutdown(signal, CONTROL_C_EXIT, Arc::clone(released))?;
-            signal_hook::flag::register_usize(
-                signal,
-                Arc::clone(written),
-                usize::try_from(SIGINT).unwrap_or_default(),
-            )?;
-        }
-        Ok(())
+        let is_new = listener().replace((Arc::clone(written), Arc::clone(released))).is_none();
+        if is_new { ctrlc::try_set_handler(arrived).map_err(io::Error::other) } else { Ok(()) }
     }
 
     #[expect(clippy::unused_self, reason = "on other systems there is something to ring")]
     pub(super) fn ring(&self) {}
 }
 
-/// `STATUS_CONTROL_C_EXIT`.
-const CONTROL_C_EXIT: i32 = 0xC000_013A_u32.cast_signed();
+fn listener() -> std::sync::MutexGuard<'static, Option<Listener>> {
+    LISTENER.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[expect(
+    clippy::disallowed_methods,
+    clippy::exit,
+    reason = "no child is left, and this is what Ctrl-C does to a process"
+)]
+fn arrived() {
+    let listener = listener().clone();
+    let Some((written, released)) = listener else { return };
+    if released.load(Ordering::SeqCst) {
+        std::process::exit(130);
+    }
+    written.store(SIGINT, Ordering::SeqCst);
+}
