@@ -133,22 +133,26 @@ impl ChildGroup {
         }
     }
 
-    /// Every living process of the job. The root is one of them while it lives.
+    /// Every living process of the job, the root among them; none where the system does not say (more than 1,024 are not counted).
     fn members(&self) -> Vec<u32> {
         let pids = self.job.query_process_id_list().unwrap_or_default();
         pids.into_iter().filter_map(|pid| u32::try_from(pid).ok()).collect()
     }
 
+    fn is_empty(&self) -> bool {
+        self.job.query_process_id_list().is_ok_and(|pids| pids.is_empty())
+    }
+
     /// Ends all that is in the job, and waits until it is gone.
     fn kill(&mut self) {
-        if self.status().is_some() && self.members().is_empty() {
+        if self.status().is_some() && self.is_empty() {
             return;
         }
         // Whoever has ended meanwhile did what was wanted.
         let _ = self.child.start_kill();
         let until = Instant::now() + KILL_GRACE;
         self.wait_until(until, None);
-        while !self.members().is_empty() && Instant::now() < until {
+        while !self.is_empty() && Instant::now() < until {
             pause(Duration::from_millis(2));
         }
     }
