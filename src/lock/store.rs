@@ -94,7 +94,8 @@ impl Store {
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
                 let mask = rustix::process::umask(rustix::fs::Mode::empty());
                 rustix::process::umask(mask);
-                fs::Permissions::from_mode(0o666 & !mask.bits())
+                // Its bits are 16 on macOS, and 32 elsewhere.
+                fs::Permissions::from_mode(u32::try_from(0o666 & !u64::from(mask.bits())).unwrap_or(0o600))
             }
             Err(error) => return Err(error),
         };
