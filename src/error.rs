@@ -142,14 +142,22 @@ impl Error {
     }
 }
 
-/// An IO error without the number that Rust adds.
+/// An IO error without the number that Rust adds; the usual ones in the same words everywhere (Windows has them in the person's language).
 fn io_text(error: &io::Error) -> String {
+    match error.kind() {
+        io::ErrorKind::NotFound if cfg!(windows) => return "No such file or directory".to_owned(),
+        io::ErrorKind::PermissionDenied if cfg!(windows) => return "Permission denied".to_owned(),
+        _ => {}
+    }
     let text = error.to_string();
     text.split_once(" (os error").map_or(text.clone(), |(text, _)| text.to_owned())
 }
 
 /// `SIGINT`, `SIGTERM`, ... or `signal 42`.
 pub(crate) fn signal_name(signal: u8) -> String {
+    if cfg!(windows) && signal == 2 {
+        return "Ctrl-C or Ctrl-Break".to_owned();
+    }
     let names = [
         (1, "SIGHUP"),
         (2, "SIGINT"),

@@ -49,9 +49,6 @@ mod values;
 mod verdict;
 mod wiring;
 
-#[cfg(not(unix))]
-compile_error!("mcp-preflight needs process groups and runs on Unix systems only, so far");
-
 use std::ffi::OsString;
 use std::panic::catch_unwind;
 use std::process::ExitCode;

@@ -190,6 +190,24 @@ pub(crate) struct StdioServer {
     pub(crate) folder: Option<PathBuf>,
 }
 
+impl StdioServer {
+    /// The program's name without folder and ending, and the words behind it; seen through `cmd /c`, with which configurations for Windows
+    /// often begin.
+    pub(crate) fn launched(&self) -> (&str, Vec<&Expanded>) {
+        fn name(command: &Expanded) -> &str {
+            let name = command.value.reveal().rsplit(['/', '\\']).next().unwrap_or_default();
+            name.split('.').next().unwrap_or_default()
+        }
+        let words: Vec<&Expanded> = self.arguments.iter().collect();
+        match (name(&self.command), words.as_slice()) {
+            ("cmd", [switch, program, rest @ ..]) if switch.written.eq_ignore_ascii_case("/c") => {
+                (name(program), rest.to_vec())
+            }
+            (name, _) => (name, words),
+        }
+    }
+}
+
 /// A server that is reached over the network.
 #[derive(Debug, Clone)]
 pub(crate) struct RemoteServer {

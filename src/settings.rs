@@ -356,8 +356,8 @@ fn from_root(environment: &Environment) -> String {
     let folder = &environment.folder;
     let workspace = path_from(environment, "GITHUB_WORKSPACE").filter(|root| folder.starts_with(root));
     let root = workspace.or_else(|| folder.ancestors().find(|folder| folder.join(".git").exists()).map(PathBuf::from));
-    let way = root.as_ref().and_then(|root| folder.strip_prefix(root).ok()).map(|way| way.display().to_string());
-    way.filter(|way| !way.is_empty()).map(|way| format!("{way}/")).unwrap_or_default()
+    let way = root.as_ref().and_then(|root| folder.strip_prefix(root).ok());
+    way.into_iter().flatten().flat_map(|part| [part.to_string_lossy(), "/".into()]).collect()
 }
 
 /// The summary of a step goes with the annotations.

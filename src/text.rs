@@ -80,8 +80,15 @@ pub(crate) fn escape_json(json: &str) -> String {
 
 /// An argument as a shell reads it.
 pub(crate) fn shell_quoted(text: &str) -> String {
-    let is_plain = !text.is_empty() && text.chars().all(|c| c.is_ascii_alphanumeric() || "_-./:@%+=,".contains(c));
-    if is_plain { text.to_owned() } else { format!("'{}'", text.replace('\'', "'\\''")) }
+    let plain = if cfg!(windows) { "_-./:@+=,\\" } else { "_-./:@%+=," };
+    if !text.is_empty() && text.chars().all(|c| c.is_ascii_alphanumeric() || plain.contains(c)) {
+        return text.to_owned();
+    }
+    if cfg!(windows) {
+        format!("\"{}\"", text.replace('"', "\\\""))
+    } else {
+        format!("'{}'", text.replace('\'', "'\\''"))
+    }
 }
 
 /// Text for Markdown: escaped, and every character that could begin a structure, a link, a mention or a tag is an entity, which

@@ -2,6 +2,7 @@
 //!
 //! `testdata/zoo/setup.sh DIR && ZOO=DIR cargo test --test zoo -- --ignored`
 
+#![cfg(unix)]
 #![expect(
     clippy::expect_used,
     clippy::print_stdout,

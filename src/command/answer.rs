@@ -82,14 +82,12 @@ pub(super) fn give(answer: Answer, hook: &Hook) -> Exit {
         "permissionDecisionReason": format!("mcp-preflight: {reason}"),
     } });
     let mut out = std::io::stdout().lock();
-    match writeln!(out, "{}", text::escape_json(&answer.to_string())).and_then(|()| out.flush()) {
-        Ok(()) => Exit::Ok,
-        // Nobody reads the answer: the number says it, and the line.
-        Err(_) => {
-            let _ = writeln!(std::io::stderr().lock(), "mcp-preflight: {reason}");
-            Exit::Blocked
-        }
+    if writeln!(out, "{}", text::escape_json(&answer.to_string())).and_then(|()| out.flush()).is_ok() {
+        return Exit::Ok;
     }
+    // Nobody reads the answer: the number says it, and the line.
+    let _ = writeln!(std::io::stderr().lock(), "mcp-preflight: {reason}");
+    Exit::Blocked
 }
 
 #[cfg(test)]

@@ -5,9 +5,8 @@ use crate::server::StdioServer;
 
 /// The package that a launcher is given without a version, if that is what the command does.
 pub(super) fn unpinned(stdio: &StdioServer) -> Option<String> {
-    let command = stdio.command.written.rsplit(['/', '\\']).next()?;
-    let program = command.split('.').next()?;
-    let words: Vec<&str> = stdio.arguments.iter().map(|argument| argument.written.as_str()).collect();
+    let (program, words) = stdio.launched();
+    let words: Vec<&str> = words.into_iter().map(|word| word.written.as_str()).collect();
     let (words, is_python) = match (program, words.as_slice()) {
         ("npx" | "bunx" | "pnpx", rest) => (rest, false),
         ("pnpm" | "yarn", ["dlx", rest @ ..]) | ("npm", ["exec" | "x", rest @ ..]) | ("bun", ["x", rest @ ..]) => {
@@ -75,6 +74,7 @@ mod tests {
             ("npx pkg@latest --flag", "pkg@latest"),
             ("npx --package=pkg cmd", "pkg"),
             ("/usr/bin/npx.cmd -p pkg cmd", "pkg"),
+            ("cmd /c npx -y pkg", "pkg"),
             ("pnpm dlx pkg", "pkg"),
             ("uvx pkg", "pkg"),
             ("uvx --with x --from pkg cmd", "pkg"),

@@ -229,13 +229,29 @@ fn judge_helper(remote: &mut RemoteServer, member: &Member, file: &File<'_>) -> 
     Some((message.to_owned(), place.unwrap_or_else(|| member.location.clone())))
 }
 
-/// What is not passed on: telemetry's variables and the client's own tokens, or everything but six with `CLAUDE_CODE_MCP_ALLOWLIST_ENV=1` (1.5).
+/// What is not passed on: telemetry's variables and the client's own tokens, or everything but the usual with `CLAUDE_CODE_MCP_ALLOWLIST_ENV=1` (1.5; those on
+/// Windows from the source of the protocol's SDK).
 fn withheld(environment: &Environment) -> Vec<String> {
     const ALLOWED: [&str; 6] = ["HOME", "LOGNAME", "PATH", "SHELL", "TERM", "USER"];
+    const ON_WINDOWS: [&str; 12] = [
+        "APPDATA",
+        "HOMEDRIVE",
+        "HOMEPATH",
+        "LOCALAPPDATA",
+        "PATH",
+        "PROCESSOR_ARCHITECTURE",
+        "PROGRAMFILES",
+        "SYSTEMDRIVE",
+        "SYSTEMROOT",
+        "TEMP",
+        "USERNAME",
+        "USERPROFILE",
+    ];
+    let allowed = if cfg!(windows) { &ON_WINDOWS[..] } else { &ALLOWED };
     let is_strict = environment.get("CLAUDE_CODE_MCP_ALLOWLIST_ENV").is_some_and(|value| value == "1");
     let is_withheld = |name: &String| {
         let name = name.as_str();
-        is_not_inherited(name) || is_strict && !ALLOWED.contains(&name)
+        is_not_inherited(name) || is_strict && !allowed.contains(&name)
     };
     environment.iter().map(|(name, _)| name).filter(is_withheld).collect()
 }
@@ -299,7 +315,7 @@ mod tests {
     use super::{McpJson, Source as _};
     use crate::config::File;
     use crate::document::{Document, Syntax};
-    use crate::environment::Environment;
+    use crate::environment::{Environment, HOME};
     use crate::server::{Server, Transport};
 
     fn read(text: &str, is_found: bool, variables: &[(&str, &str)]) -> Vec<Server> {
@@ -341,7 +357,7 @@ mod tests {
         assert!(of(&[("A", "1")]).is_empty());
         assert_eq!(of(&[("A", "1"), ("OTEL_X", "1")]), ["OTEL_X"]);
         assert_eq!(
-            of(&[("A", "1"), ("CLAUDE_CODE_MCP_ALLOWLIST_ENV", "1"), ("HOME", "/h")]),
+            of(&[("A", "1"), ("CLAUDE_CODE_MCP_ALLOWLIST_ENV", "1"), (HOME, "/h")]),
             ["A", "CLAUDE_CODE_MCP_ALLOWLIST_ENV"]
         );
     }

@@ -3,9 +3,6 @@
 
 use crate::environment::Environment;
 
-/// No chain of processes from a client to its hook is longer.
-const GENERATIONS: usize = 16;
-
 /// Options of the client that take no value (2.1.332). A word behind any other option may be its value, whatever it looks like.
 const FLAGS: [&str; 28] = [
     "--allow-dangerously-skip-permissions",
@@ -94,6 +91,8 @@ fn words(_: &Environment) -> Vec<String> {
 
 #[cfg(target_os = "linux")]
 fn is_ancestor(wanted: u32) -> bool {
+    /// No chain of processes from a client to its hook is longer.
+    const GENERATIONS: usize = 16;
     let parent = |pid: u32| {
         let status = std::fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
         status.lines().find_map(|line| line.strip_prefix("PPid:")?.trim().parse::<u32>().ok())

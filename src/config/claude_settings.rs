@@ -4,6 +4,8 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use super::claude_policy::Policy;
+pub(super) use super::machine::MANAGED_SERVERS;
+use super::machine::MANAGED_SETTINGS;
 use super::shown;
 use crate::document::{Document, Member, Node, Object, Syntax, Value};
 use crate::environment::Environment;
@@ -11,11 +13,6 @@ use crate::files;
 use crate::finding::{Code, Finding, Severity};
 use crate::naming;
 use crate::server::{Disabled, Expanded, Origin, Secret, Server};
-
-/// Settings of everybody on the machine.
-const MANAGED: &str = "/etc/claude-code/managed-settings.json";
-/// Servers of everybody on the machine; where this is, nothing else is (`clients.md` 1.3).
-pub(super) const MANAGED_SERVERS: &str = "/etc/claude-code/managed-mcp.json";
 
 /// Files that people write servers into, and that no client reads (`clients.md` section 5, row 24).
 const LOOK_ALIKES: [&str; 4] = ["mcp.json", ".mcp.jsonc", ".claude/mcp.json", ".claude/.mcp.json"];
@@ -52,7 +49,7 @@ pub(super) fn restrict(servers: &mut [Server], environment: &Environment) -> Vec
         if let Some(root) = read(&path, environment, &mut findings)
             && let Ok(root) = root.object("")
         {
-            policy.add(root, path == Path::new(MANAGED));
+            policy.add(root, path == Path::new(MANAGED_SETTINGS));
         }
     }
     for server in servers {
@@ -131,8 +128,7 @@ pub(super) fn scopes(environment: &Environment) -> Scopes {
 
 /// Those of this folder.
 pub(super) fn local_servers(environment: &Environment) -> Vec<Member> {
-    let folder = project_root(environment).display().to_string();
-    members(own(&["projects", &folder, "mcpServers"], environment))
+    members(own_of_folder(&project_root(environment), Some("mcpServers"), environment))
 }
 
 /// Those of every folder.
@@ -193,8 +189,19 @@ pub(super) fn own_fault(environment: &Environment) -> Option<String> {
 
 /// What a person's own file says of a folder.
 fn of_folder(folder: &Path, environment: &Environment) -> Option<Object> {
-    let node = own(&["projects", &folder.display().to_string()], environment)?;
+    let node = own_of_folder(folder, None, environment)?;
     node.object("").ok().cloned()
+}
+
+/// The same, or one member of it.
+fn own_of_folder(folder: &Path, member: Option<&str>, environment: &Environment) -> Option<Node> {
+    let folder = folder.display().to_string();
+    let of = |folder: &str| {
+        let keys: Vec<&str> = ["projects", folder].into_iter().chain(member).collect();
+        own(&keys, environment)
+    };
+    // On Windows the client writes it with the other slash.
+    of(&folder).or_else(|| if cfg!(windows) { of(&folder.replace('\\', "/")) } else { None })
 }
 
 /// The folder by which a person's own file knows this project: the root of the repository, that of the main one where this is a worktree of
@@ -206,7 +213,13 @@ pub(super) fn project_root(environment: &Environment) -> PathBuf {
         let is_root = git.is_dir() || files::read_text(&git).is_ok_and(|text| text.starts_with("gitdir:"));
         is_root.then(|| main_repository(folder).unwrap_or_else(|| folder.to_path_buf()))
     });
-    root.unwrap_or(folder)
+    as_people_write(root.unwrap_or(folder))
+}
+
+/// Windows has a way of its own to write a path whose links are resolved.
+fn as_people_write(path: PathBuf) -> PathBuf {
+    let plain = path.to_str().and_then(|text| text.strip_prefix(r"\\?\")).filter(|_| cfg!(windows)).map(PathBuf::from);
+    plain.unwrap_or(path)
 }
 
 /// The folder of the main repository, where this is a worktree of it: `.git` points to `worktrees/NAME` in the main one's own `.git` folder
@@ -233,7 +246,7 @@ fn settings(environment: &Environment) -> Vec<PathBuf> {
     let project = environment.folder.join(".claude");
     let mut paths: Vec<PathBuf> = user.into_iter().collect();
     paths.extend([project.join("settings.json"), project.join("settings.local.json")]);
-    paths.push(PathBuf::from(MANAGED));
+    paths.push(PathBuf::from(MANAGED_SETTINGS));
     paths.dedup();
     paths
 }
@@ -241,7 +254,7 @@ fn settings(environment: &Environment) -> Vec<PathBuf> {
 /// Where a person's own files are.
 fn user_folder(environment: &Environment) -> Option<PathBuf> {
     let named = environment.setting("CLAUDE_CONFIG_DIR").map(PathBuf::from);
-    named.or_else(|| environment.setting("HOME").map(|home| Path::new(&home).join(".claude")))
+    named.or_else(|| environment.home().map(|home| home.join(".claude")))
 }
 
 fn read(path: &Path, environment: &Environment, findings: &mut Vec<Finding>) -> Option<Node> {

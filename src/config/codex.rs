@@ -16,19 +16,36 @@ use crate::values::Client;
 /// Codex's configuration.
 pub(super) struct ConfigToml;
 
-/// What a child process inherits on Unix: the usual, and the variables that name certificates.
-const INHERITED: [&str; 21] = [
-    "HOME",
-    "LOGNAME",
-    "PATH",
-    "SHELL",
-    "USER",
-    "__CF_USER_TEXT_ENCODING",
-    "LANG",
-    "LC_ALL",
-    "TERM",
-    "TMPDIR",
-    "TZ",
+/// What a child process inherits: the usual, and the variables that name certificates. Those on Windows are from the source, not seen.
+const INHERITED: &[&str] = if cfg!(windows) {
+    &[
+        "PATH",
+        "PATHEXT",
+        "COMSPEC",
+        "SYSTEMROOT",
+        "SYSTEMDRIVE",
+        "USERNAME",
+        "USERDOMAIN",
+        "USERPROFILE",
+        "HOMEDRIVE",
+        "HOMEPATH",
+        "PROGRAMFILES",
+        "PROGRAMFILES(X86)",
+        "PROGRAMW6432",
+        "PROGRAMDATA",
+        "LOCALAPPDATA",
+        "APPDATA",
+        "TEMP",
+        "TMP",
+        "POWERSHELL",
+        "PWSH",
+    ]
+} else {
+    &["HOME", "LOGNAME", "PATH", "SHELL", "USER", "__CF_USER_TEXT_ENCODING", "LANG", "LC_ALL", "TERM", "TMPDIR", "TZ"]
+};
+
+/// Variables that name certificates, which a child process inherits as well.
+const CERTIFICATES: [&str; 10] = [
     "CODEX_CA_CERTIFICATE",
     "SSL_CERT_FILE",
     "REQUESTS_CA_BUNDLE",
@@ -132,7 +149,7 @@ impl Source for ConfigToml {
 /// Where a person's own files are.
 fn home(environment: &Environment) -> Option<PathBuf> {
     let named = environment.setting("CODEX_HOME").map(PathBuf::from);
-    named.or_else(|| environment.setting("HOME").map(|home| Path::new(&home).join(".codex")))
+    named.or_else(|| environment.home().map(|home| home.join(".codex")))
 }
 
 /// Whether the client finds this file in the folder, rather than in the person's own.
@@ -228,7 +245,7 @@ fn stdio(entry: &mut Entry<'_>, object: &Object, environment: &Environment) -> R
     };
     let mut variables = passed_on(entry, object, environment)?;
     variables.extend(entry.map(object, "env", Field::Environment)?);
-    let withheld = environment.iter().map(|(name, _)| name).filter(|name| !INHERITED.contains(&name.as_str()));
+    let withheld = environment.iter().map(|(name, _)| name).filter(|name| !is_inherited(name));
     Ok(StdioServer {
         command,
         arguments,
@@ -237,6 +254,10 @@ fn stdio(entry: &mut Entry<'_>, object: &Object, environment: &Environment) -> R
         provided: Vec::new(),
         folder,
     })
+}
+
+fn is_inherited(name: &str) -> bool {
+    INHERITED.contains(&name) || CERTIFICATES.contains(&name)
 }
 
 /// `env_vars`: names, or objects with one, of variables that are passed on.
@@ -323,13 +344,12 @@ mod tests {
     use super::{ConfigToml, Source as _};
     use crate::config::File;
     use crate::document::{Document, Syntax};
-    use crate::environment::Environment;
+    use crate::environment::{Environment, HOME};
     use crate::server::{Server, Transport, VariableState};
 
     fn try_read(text: &str) -> Result<Vec<Server>, String> {
         let root = Document::new("config.toml", text.as_bytes()).parse(Syntax::Toml).expect("TOML");
-        let environment =
-            Environment::of(&[("HOME", "/h"), ("PATH", "/bin"), ("GITHUB_TOKEN", "t0ken"), ("EMPTY", "")]);
+        let environment = Environment::of(&[(HOME, "/h"), ("PATH", "/bin"), ("GITHUB_TOKEN", "t0ken"), ("EMPTY", "")]);
         let file = File { path: Path::new("/config.toml"), is_found: true, is_given: false, environment: &environment };
         ConfigToml
             .read(&root, &file)

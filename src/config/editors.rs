@@ -57,7 +57,7 @@ impl Source for Cursor {
 
     /// The project's, then the person's.
     fn places(&self, environment: &Environment) -> Vec<PathBuf> {
-        let home = environment.setting("HOME").map(|home| Path::new(&home).join(".cursor/mcp.json"));
+        let home = environment.home().map(|home| home.join(".cursor/mcp.json"));
         std::iter::once(environment.folder.join(".cursor/mcp.json")).chain(home).collect()
     }
 
@@ -80,7 +80,7 @@ pub(super) fn is_in(path: &Path, folder: &str, name: &str) -> bool {
 fn content(members: &[Member], file: &File<'_>, keys: &[&str]) -> Content {
     // The workspace is the folder that holds the client's own; a person's own file is for every workspace.
     let holds = |folder: &str| file.path.parent().and_then(Path::file_name).is_some_and(|name| name == folder);
-    let home = file.environment.setting("HOME").map(PathBuf::from);
+    let home = file.environment.home();
     let holder = file.path.parent().and_then(Path::parent).filter(|_| holds(".vscode") || holds(".cursor"));
     let holder = holder.filter(|holder| home.as_deref() != Some(*holder) || *holder == file.environment.folder);
     let workspace = holder.unwrap_or(&file.environment.folder);
@@ -178,12 +178,12 @@ mod tests {
     use super::{Cursor, Source, VsCode, variables};
     use crate::config::File;
     use crate::document::{Document, Syntax};
-    use crate::environment::Environment;
+    use crate::environment::{Environment, HOME};
     use crate::server::{Server, Transport};
 
     fn read(source: &dyn Source, path: &str, text: &str) -> Result<Vec<Server>, String> {
         let root = Document::new("mcp.json", text.as_bytes()).parse(Syntax::Loose).expect("JSON");
-        let environment = Environment::of(&[("TOKEN", "t0ken"), ("HOME", "/home/me")]);
+        let environment = Environment::of(&[("TOKEN", "t0ken"), (HOME, "/home/me")]);
         let file = File { path: Path::new(path), is_found: true, is_given: false, environment: &environment };
         source.read(&root, &file).map(|content| content.servers).map_err(|fault| fault.message)
     }

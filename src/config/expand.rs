@@ -118,7 +118,7 @@ impl Dialect for Named<'_> {
                 ("workspaceFolderBasename", None) => {
                     self.workspace.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default()
                 }
-                ("userHome", None) => self.environment.get("HOME").unwrap_or_default(),
+                ("userHome", None) => self.environment.home().unwrap_or_default().display().to_string(),
                 ("pathSeparator" | "/", None) => std::path::MAIN_SEPARATOR.to_string(),
                 ("cwd", None) => self.environment.folder.display().to_string(),
                 ("input" | "command", Some(id)) => {
@@ -154,7 +154,7 @@ impl Dialect for Curly<'_> {
                 return look_up(self.environment, argument, None, &mut met);
             }
             let path = match argument.strip_prefix("~/") {
-                Some(rest) => Path::new(&self.environment.get("HOME").unwrap_or_default()).join(rest),
+                Some(rest) => self.environment.home().unwrap_or_default().join(rest),
                 None => self.folder.join(argument),
             };
             match files::read_text(&path) {
@@ -206,7 +206,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::{BRACES, CURLY, Claude, Curly, Dialect, Field, NAMED, Named, SHELL, Shell};
-    use crate::environment::Environment;
+    use crate::environment::{Environment, HOME};
     use crate::server::VariableState;
 
     fn environment() -> Environment {
@@ -214,7 +214,7 @@ mod tests {
             ("A", "1"),
             ("EMPTY", ""),
             ("_x9", "two"),
-            ("HOME", "/home/me"),
+            (HOME, "/home/me"),
             ("OTEL_X", "t"),
             ("N", "${A}"),
         ])
@@ -316,7 +316,7 @@ mod tests {
         let curly = Curly { environment: &environment, folder: Path::new("/nowhere") };
         assert_eq!(curly.expand("Bearer {env:A}", Field::Header).expect("text").0, "Bearer 1");
         assert_eq!(curly.expand("{\"a\": 1}", Field::Argument).expect("text").0, "{\"a\": 1}");
-        assert!(curly.expand("{file:key.txt}", Field::Header).expect_err("a reason").contains("No such file"));
+        assert!(curly.expand("{file:key.txt}", Field::Header).expect_err("a reason").contains("{file:key.txt}: "));
     }
 
     proptest! {

@@ -10,6 +10,7 @@ mod codex_check;
 mod editors;
 mod entry;
 mod expand;
+mod machine;
 mod others;
 mod withheld;
 
@@ -284,10 +285,10 @@ pub(crate) fn shown(path: &Path, folder: &Path) -> String {
             break;
         }
         if let Ok(rest) = path.strip_prefix(ancestor) {
-            return format!("{}{}", "../".repeat(up), rest.display());
+            return format!("{}{}", "../".repeat(up), files::slashed(rest));
         }
     }
-    path.display().to_string()
+    files::slashed(path)
 }
 
 #[cfg(test)]

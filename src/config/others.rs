@@ -41,8 +41,12 @@ impl Source for ClaudeDesktop {
     }
 
     fn places(&self, environment: &Environment) -> Vec<PathBuf> {
-        let home = |below: &str| environment.setting("HOME").map(|home| Path::new(&home).join(below));
+        let home = |below: &str| environment.home().map(|home| home.join(below));
         let paths = [
+            environment
+                .setting("APPDATA")
+                .filter(|_| cfg!(windows))
+                .map(|folder| Path::new(&folder).join("Claude/claude_desktop_config.json")),
             home("Library/Application Support/Claude/claude_desktop_config.json"),
             home(".config/Claude/claude_desktop_config.json"),
         ];
@@ -88,7 +92,7 @@ impl Source for Gemini {
 
     /// The project's, then the person's.
     fn places(&self, environment: &Environment) -> Vec<PathBuf> {
-        let home = environment.setting("HOME").map(|home| Path::new(&home).join(".gemini/settings.json"));
+        let home = environment.home().map(|home| home.join(".gemini/settings.json"));
         std::iter::once(environment.folder.join(".gemini/settings.json")).chain(home).collect()
     }
 
@@ -188,7 +192,7 @@ impl Source for Copilot {
 
     fn places(&self, environment: &Environment) -> Vec<PathBuf> {
         let home = environment.setting("COPILOT_HOME").map(PathBuf::from);
-        let home = home.or_else(|| environment.setting("HOME").map(|home| Path::new(&home).join(".copilot")));
+        let home = home.or_else(|| environment.home().map(|home| home.join(".copilot")));
         std::iter::once(environment.folder.join(".mcp.json"))
             .chain(home.map(|home| home.join("mcp-config.json")))
             .collect()
@@ -240,7 +244,7 @@ impl Source for OpenCode {
     }
 
     fn places(&self, environment: &Environment) -> Vec<PathBuf> {
-        let home = environment.setting("HOME").map(|home| Path::new(&home).join(".config/opencode"));
+        let home = environment.home().map(|home| home.join(".config/opencode"));
         let folders = std::iter::once(environment.folder.clone()).chain(home);
         folders.flat_map(|folder| ["opencode.json", "opencode.jsonc"].map(|name| folder.join(name))).collect()
     }
@@ -369,12 +373,12 @@ mod tests {
     use super::{ClaudeDesktop, Copilot, Gemini, OpenCode, Raw, Source};
     use crate::config::File;
     use crate::document::Document;
-    use crate::environment::Environment;
+    use crate::environment::{Environment, HOME};
     use crate::server::{Server, Transport};
 
     fn read(source: &dyn Source, text: &str) -> Vec<Server> {
         let root = Document::new("f", text.as_bytes()).parse(source.syntax()).expect("a tree");
-        let environment = Environment::of(&[("TOKEN", "t0ken"), ("HOME", "/home/me")]);
+        let environment = Environment::of(&[("TOKEN", "t0ken"), (HOME, "/home/me")]);
         let file = File { path: Path::new("/w/f"), is_found: true, is_given: false, environment: &environment };
         source.read(&root, &file).expect("servers").servers
     }

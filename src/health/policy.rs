@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use super::Millis;
-use crate::environment::Environment;
+use crate::environment::{Environment, HOME};
 
 /// The prefix of this tool's variables.
 const OWN: &str = "MCP_PREFLIGHT_";
@@ -143,7 +143,7 @@ impl<'a> Variables<'a> {
         }
         // Where a project says where the person's own files are, it could as well write them.
         let own = |name: &str| self.environment.setting(name).filter(|_| !self.untrusted.has(name));
-        let home = || own("HOME").map(|home| PathBuf::from(home).join(".claude"));
+        let home = || own(HOME).map(|home| PathBuf::from(home).join(".claude"));
         own("CLAUDE_CONFIG_DIR").map(PathBuf::from).or_else(home).map(|folder| folder.join(NAME))
     }
 
@@ -201,7 +201,7 @@ pub(crate) struct Reconnect {
 #[cfg(test)]
 mod tests {
     use super::{Policy, Untrusted, Variables};
-    use crate::environment::Environment;
+    use crate::environment::{Environment, HOME};
 
     fn none() -> Untrusted {
         Untrusted::Names(Vec::new())
@@ -236,7 +236,7 @@ mod tests {
     fn a_project_sets_nothing_here() {
         let environment = Environment::of(&[
             ("MCP_PREFLIGHT_RECONNECT_COMMAND", "evil"),
-            ("HOME", "/home/me"),
+            (HOME, "/home/me"),
             ("CLAUDE_CONFIG_DIR", "/p"),
         ]);
         let untrusted =
@@ -269,9 +269,9 @@ mod tests {
     #[test]
     fn records_lie_beside_the_persons_settings() {
         for (variables, path) in [
-            (&[("HOME", "/h")][..], Some("/h/.claude/mcp-health-cache.json")),
-            (&[("HOME", "/h"), ("CLAUDE_CONFIG_DIR", "/c")], Some("/c/mcp-health-cache.json")),
-            (&[("ECC_MCP_HEALTH_STATE_PATH", "/x/y.json"), ("HOME", "/h")], Some("/x/y.json")),
+            (&[(HOME, "/h")][..], Some("/h/.claude/mcp-health-cache.json")),
+            (&[(HOME, "/h"), ("CLAUDE_CONFIG_DIR", "/c")], Some("/c/mcp-health-cache.json")),
+            (&[("ECC_MCP_HEALTH_STATE_PATH", "/x/y.json"), (HOME, "/h")], Some("/x/y.json")),
             (&[], None),
         ] {
             let environment = Environment::of(variables);

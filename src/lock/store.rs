@@ -80,23 +80,37 @@ impl Store {
         let folder = self.path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
         let mut file = tempfile::Builder::new().prefix(".mcp-tools.lock.").suffix(".tmp").tempfile_in(folder)?;
         file.write_all(bytes)?;
-        file.as_file().set_permissions(self.permissions()?)?;
+        self.permit(file.as_file())?;
         file.as_file().sync_all()?;
         file.persist(&self.path).map(drop).map_err(|error| error.error)
     }
 
-    /// Those of the old file; for a new one those that the user's mask gives (a temporary file has stricter ones).
-    fn permissions(&self) -> io::Result<fs::Permissions> {
+    /// Gives the file the permissions of the old one; a new one gets those that the user's mask gives (a temporary file has stricter ones).
+    #[cfg(unix)]
+    fn permit(&self, file: &fs::File) -> io::Result<()> {
         use std::os::unix::fs::PermissionsExt as _;
-        match fs::metadata(&self.path) {
-            Ok(metadata) => Ok(metadata.permissions()),
+        let permissions = match fs::metadata(&self.path) {
+            Ok(metadata) => metadata.permissions(),
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
                 let mask = rustix::process::umask(rustix::fs::Mode::empty());
                 rustix::process::umask(mask);
-                Ok(fs::Permissions::from_mode(0o666 & !mask.bits()))
+                // Its bits are 16 on macOS, and 32 elsewhere.
+                fs::Permissions::from_mode(u32::try_from(0o666 & !u64::from(mask.bits())).unwrap_or(0o600))
             }
-            Err(error) => Err(error),
-        }
+            Err(error) => return Err(error),
+        };
+        file.set_permissions(permissions)
+    }
+
+    /// The folder decides who may do what.
+    #[cfg(windows)]
+    #[expect(
+        clippy::unused_self,
+        clippy::unnecessary_wraps,
+        reason = "on other systems the old file decides, and it can fail"
+    )]
+    fn permit(&self, _: &fs::File) -> io::Result<()> {
+        Ok(())
     }
 }
 
@@ -105,7 +119,7 @@ fn read(path: &Path) -> io::Result<Option<Vec<u8>>> {
         Ok(metadata) if !metadata.is_file() => Err(io::Error::other("it is no regular file")),
         Ok(metadata) if metadata.len() > LARGEST_FILE => Err(io::Error::other("it is too large to be a lock")),
         Ok(metadata) => {
-            files::note(&metadata);
+            files::note(path, &metadata);
             fs::read(path).map(Some)
         }
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),

@@ -53,6 +53,11 @@ impl Deadline {
     }
 }
 
+/// Sleeps for a moment.
+pub(super) fn pause(moment: Duration) {
+    std::thread::sleep(moment);
+}
+
 /// The budget of a server when none was given.
 pub(super) fn default_budget(transport: &Transport) -> Duration {
     match transport {
@@ -63,10 +68,8 @@ pub(super) fn default_budget(transport: &Transport) -> Duration {
 
 /// Whether this command may fetch its server from a registry before it starts it.
 pub(super) fn may_download(stdio: &StdioServer) -> bool {
-    let command = stdio.command.value.reveal();
-    let program = command.rsplit(['/', '\\']).next().unwrap_or_default();
-    let program = program.split('.').next().unwrap_or_default();
-    let mut arguments = stdio.arguments.iter().map(|argument| argument.value.reveal());
+    let (program, arguments) = stdio.launched();
+    let mut arguments = arguments.into_iter().map(|argument| argument.value.reveal());
     match program {
         "npx" | "uvx" | "bunx" | "pnpx" => true,
         "npm" => arguments.any(|argument| matches!(argument, "exec" | "x")),
@@ -96,6 +99,7 @@ mod tests {
             "npx -y pkg",
             "/usr/bin/npx pkg",
             "npx.cmd pkg",
+            "cmd /c npx -y pkg",
             "uvx pkg",
             "pnpm dlx pkg",
             "yarn dlx pkg",

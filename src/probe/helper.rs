@@ -1,11 +1,11 @@
 //! A command of the configuration that makes headers (`headersHelper` of Claude Code, `clients.md` 1.5): a shell runs it, it prints a JSON
 //! object of strings, and has ten seconds. One that fails leaves the static headers, as it does in the client.
 
-use std::process::Command;
 use std::time::{Duration, Instant};
 
 use super::deadline::Deadline;
 use super::run::{self, After, Unfinished};
+use super::system;
 use crate::interrupt::Interrupt;
 use crate::server::{Expanded, HeaderHelper, RemoteServer, Secret};
 
@@ -40,8 +40,7 @@ pub(super) fn help(server: &RemoteServer, helper: &HeaderHelper, deadline: Deadl
 }
 
 fn run(helper: &HeaderHelper, deadline: Deadline, interrupt: &Interrupt) -> Result<Vec<u8>, String> {
-    let mut command = Command::new("/bin/sh");
-    command.args(["-c", &helper.command]);
+    let mut command = system::shell(&helper.command);
     for name in &helper.withheld {
         command.env_remove(name);
     }

@@ -22,9 +22,11 @@ mod sse;
 mod stdio;
 mod tls;
 mod trace;
-mod tree;
-mod wait;
+#[cfg(unix)]
+mod unix;
 mod websocket;
+#[cfg(windows)]
+mod windows;
 
 use std::time::{Duration, Instant};
 
@@ -37,7 +39,12 @@ use http_sse::SseChannel;
 use session::Session;
 use stdio::StdioChannel;
 use trace::Trace;
+/// Child processes, as this system has them.
+#[cfg(unix)]
+use unix as system;
 use websocket::WebSocketChannel;
+#[cfg(windows)]
+use windows as system;
 
 use crate::interrupt::Interrupt;
 use crate::network::Network;

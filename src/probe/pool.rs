@@ -10,10 +10,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use rustix::process::Signal;
-
-use super::tree;
-use super::wait;
+use super::system::Strays;
 use crate::interrupt::Interrupt;
 use crate::network::Network;
 use crate::observed::{LeftRunning, Observation};
@@ -79,8 +76,7 @@ pub(crate) fn probe_all(
     interrupt: &Interrupt,
     watcher: &dyn Watcher,
 ) -> Result<ProbeEnd, u8> {
-    let inherited = tree::inherited();
-    tree::adopt_orphans();
+    let strays = Strays::watch();
     let shared: Arc<[Server]> = servers.into();
     let (sender, receiver) = channel();
     let worker = Worker {
@@ -100,7 +96,7 @@ pub(crate) fn probe_all(
     }
     drop(worker);
     let collected = collect(servers, &receiver, interrupt, &with_children, watcher);
-    let strays = end_strays(&inherited);
+    let strays = strays.end();
     let collected = collected.unwrap_or_else(|payload| resume_unwind(payload));
     match interrupt.signal() {
         Some(signal) => Err(signal),
@@ -211,33 +207,5 @@ fn collect(
     match panic {
         Some(payload) => Err(payload),
         None => Ok(observations.into_iter().flatten().collect()),
-    }
-}
-
-/// Ends what has become a child of this process although it never started it. One that starts another while it is ended is
-/// followed, for a while.
-fn end_strays(inherited: &[tree::Process]) -> Vec<LeftRunning> {
-    let mut ended: Vec<LeftRunning> = Vec::new();
-    for round in 0..20 {
-        let strays = tree::orphans(inherited);
-        if strays.is_empty() {
-            break;
-        }
-        if round == 0 {
-            ended = strays.iter().map(tree::Process::described).collect();
-            signal_and_wait(&strays, Signal::TERM, Duration::from_millis(100));
-        }
-        signal_and_wait(&strays, Signal::KILL, Duration::from_millis(200));
-    }
-    ended
-}
-
-fn signal_and_wait(strays: &[tree::Process], signal: Signal, grace: Duration) {
-    let until = Instant::now() + grace;
-    for stray in strays {
-        stray.signal(signal);
-    }
-    while strays.iter().any(tree::Process::is_alive) && Instant::now() < until {
-        wait::pause(Duration::from_millis(2));
     }
 }

@@ -98,12 +98,12 @@ impl Remote {
     /// Waits as long as a busy server wants, when that leaves time to ask again. Whether it did.
     pub(super) fn waits(&self, moment: Option<Duration>) -> bool {
         let fits = |moment: &Duration| self.deadline.remaining().is_some_and(|left| *moment < left);
-        moment.filter(fits).map(super::wait::pause).is_some()
+        moment.filter(fits).map(super::deadline::pause).is_some()
     }
 
     /// Waits for a moment, at most until the deadline.
     pub(super) fn pause(&self, moment: Duration) {
-        super::wait::pause(moment.min(self.deadline.remaining().unwrap_or_default()));
+        super::deadline::pause(moment.min(self.deadline.remaining().unwrap_or_default()));
     }
 
     /// Ends a session. What the server says to that does not matter (405 is common).

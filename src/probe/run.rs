@@ -5,15 +5,16 @@ use std::process::Command;
 use std::sync::{Arc, Mutex, PoisonError, mpsc};
 use std::time::{Duration, Instant};
 
-use super::child::{self, ChildGroup, Patience};
+use super::child::Patience;
+use super::system::{self, ChildGroup};
 use crate::interrupt::Interrupt;
 
 /// How much it may print.
 const MOST: usize = 64 * 1024;
 /// How long its words may take to arrive once it has ended.
 const SETTLING: Duration = Duration::from_millis(100);
-/// How long it may take after SIGTERM.
-const AFTER_TERM: Duration = Duration::from_millis(200);
+/// How long it may take once it is asked to end.
+const ONCE_ASKED: Duration = Duration::from_millis(200);
 
 /// Why a command came to no good end.
 pub(super) enum Unfinished {
@@ -39,10 +40,10 @@ pub(super) fn to_its_end(
     after: After,
     interrupt: &Interrupt,
 ) -> Result<Vec<u8>, Unfinished> {
-    let (mut group, pipes) = ChildGroup::spawn(command).map_err(Unfinished::NotStarted)?;
-    drop(pipes.stdin);
+    let (mut group, ends) = ChildGroup::spawn(command).map_err(Unfinished::NotStarted)?;
+    drop(ends.stdin);
     let (sender, receiver) = mpsc::channel();
-    let (stdout, stderr) = (pipes.stdout, pipes.stderr);
+    let (stdout, stderr) = (ends.stdout, ends.stderr);
     let printed = Arc::new(Mutex::new(Vec::new()));
     let shared = Arc::clone(&printed);
     // Both end with the command and what it has started, which is ended below.
@@ -63,14 +64,14 @@ pub(super) fn to_its_end(
         group.leave();
         return Ok(std::mem::take(&mut *printed.lock().unwrap_or_else(PoisonError::into_inner)));
     }
-    let started = group.descendants();
-    let patience = Patience { by_itself: None, after_term: AFTER_TERM };
-    let (status, _) = group.end(&started, patience, interrupt);
+    group.look();
+    let patience = Patience { by_itself: None, once_asked: ONCE_ASKED };
+    let (status, _) = group.end(patience, interrupt);
     match status {
         Some(status) if has_ended && status.success() => {
             Ok(std::mem::take(&mut *printed.lock().unwrap_or_else(PoisonError::into_inner)))
         }
-        Some(status) if has_ended => Err(Unfinished::Failed(child::describe(status))),
+        Some(status) if has_ended => Err(Unfinished::Failed(system::describe(status))),
         _ => Err(Unfinished::Failed("did not end in its time".to_owned())),
     }
 }

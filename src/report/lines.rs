@@ -13,7 +13,8 @@ pub(super) fn texts(finding: &Finding) -> Vec<String> {
 
 /// A file as the root of the repository sees it: `sub/` and `../.mcp.json` -> `.mcp.json`.
 pub(super) fn from_root(way: &str, file: &str) -> String {
-    if file.starts_with('/') {
+    let has_drive = file.as_bytes().get(1) == Some(&b':') && cfg!(windows);
+    if file.starts_with('/') || has_drive {
         return file.to_owned();
     }
     let mut parts: Vec<&str> = way.split('/').filter(|part| !part.is_empty()).collect();

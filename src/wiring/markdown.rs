@@ -24,7 +24,7 @@ pub(super) fn rules(environment: &Environment) -> Vec<Rule> {
     for (folder, key, kind) in FOLDERS {
         for path in files(&environment.folder.join(".claude").join(folder), DEEPEST) {
             let Ok(text) = files::read_text(&path) else { continue };
-            let shown = path.strip_prefix(&environment.folder).unwrap_or(&path).display().to_string();
+            let shown = files::slashed(path.strip_prefix(&environment.folder).unwrap_or(&path));
             let own = own_servers(&text);
             let names_own = |rule: &Rule| {
                 let rest = rule.text.strip_prefix("mcp__");

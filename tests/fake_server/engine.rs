@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 
 use crate::process;
 use crate::script::{Action, Cursor, Page, Script};
+use crate::system;
 
 /// Where output goes.
 pub(crate) trait Output {
@@ -156,11 +157,11 @@ impl Engine {
             }
             Action::Exit(code) => return Ok(Flow::Exit(ExitCode::from(*code))),
             Action::Abort => std::process::abort(),
-            Action::KillSelf(signal) => process::kill_self(*signal)?,
+            Action::KillSelf(signal) => system::kill_self(*signal)?,
             Action::Hang => return Ok(Flow::Hang),
             Action::StopReading => return Ok(Flow::StopReading),
             Action::IgnoreEof => self.ignores_eof = true,
-            Action::IgnoreTerm => process::ignore_term()?,
+            Action::IgnoreTerm => system::ignore_term()?,
             Action::Spawn(spawn) => process::leave_behind(spawn)?,
             Action::AwaitReply(awaited) => output.await_reply(awaited),
             other => output.special(other)?,

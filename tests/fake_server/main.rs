@@ -9,13 +9,22 @@ mod http_answer;
 mod process;
 mod script;
 mod stdio;
+#[cfg(unix)]
+mod unix;
 mod websocket;
+#[cfg(windows)]
+mod windows;
 
 use std::io::Write as _;
+use std::path::Path;
 use std::process::ExitCode;
 use std::time::Duration;
 
 use script::Script;
+#[cfg(unix)]
+use unix as system;
+#[cfg(windows)]
+use windows as system;
 
 /// Nothing waits longer than this.
 const LONGEST: Duration = Duration::from_mins(2);
@@ -50,7 +59,7 @@ fn complain(message: &str) -> ExitCode {
 /// The grandchild that a server leaves behind.
 fn sleep(seconds: &str, new_session: bool) -> ExitCode {
     if new_session {
-        let _ = rustix::process::setsid();
+        system::leave_group();
     }
     note_pid(std::process::id());
     let seconds = seconds.parse().map_or(LONGEST, Duration::from_secs);
@@ -66,6 +75,9 @@ fn log(entry: &serde_json::Value) {
 /// Appends a process id to the file that `FAKE_SERVER_PIDS` names.
 fn note_pid(pid: u32) {
     append("FAKE_SERVER_PIDS", &pid.to_string());
+    if let Some(list) = environment("FAKE_SERVER_PIDS").filter(|_| pid == std::process::id()) {
+        system::give_sign_of_life(Path::new(&list));
+    }
 }
 
 fn append(variable: &str, line: &str) {

@@ -1,12 +1,9 @@
-//! What a script does to processes: its own, and those it leaves behind.
+//! The processes that a script leaves behind.
 
-use std::io::{self, Read as _};
-use std::os::unix::net::UnixStream;
+use std::io;
 use std::process::{Command, Stdio};
 
-use rustix::process::{Signal, getpid, kill_process};
 use serde_json::json;
-use signal_hook::consts::SIGTERM;
 
 use crate::script::Spawn;
 
@@ -25,25 +22,5 @@ pub(crate) fn leave_behind(spawn: &Spawn) -> io::Result<()> {
     let pid = command.spawn()?.id();
     crate::note_pid(pid);
     crate::log(&json!({ "spawned": pid }));
-    Ok(())
-}
-
-/// Survives SIGTERM from now on, and writes each one to the log.
-pub(crate) fn ignore_term() -> io::Result<()> {
-    let (mut reader, writer) = UnixStream::pair()?;
-    signal_hook::low_level::pipe::register(SIGTERM, writer)?;
-    std::thread::spawn(move || {
-        while reader.read_exact(&mut [0]).is_ok() {
-            crate::log(&json!({ "signal": SIGTERM }));
-        }
-    });
-    Ok(())
-}
-
-/// Dies of a signal.
-pub(crate) fn kill_self(signal: i32) -> io::Result<()> {
-    let signal = Signal::from_named_raw(signal).ok_or_else(|| io::Error::other(format!("no signal {signal}")))?;
-    kill_process(getpid(), signal)?;
-    std::thread::sleep(crate::LONGEST);
     Ok(())
 }

@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 
 use crate::engine::{Engine, Flow, Output};
 use crate::script::{Action, Script};
+use crate::system;
 
 struct Pipes {
     lines: Receiver<String>,
@@ -109,17 +110,8 @@ impl Output for Pipes {
 
     fn special(&mut self, action: &Action) -> io::Result<()> {
         match action {
-            // A pipe in its place: writing to it fails, as it would to a closed descriptor.
-            Action::CloseStdout => {
-                let (_, write) = rustix::pipe::pipe()?;
-                rustix::stdio::dup2_stdout(write)?;
-                Ok(())
-            }
-            Action::CloseStderr => {
-                let (_, write) = rustix::pipe::pipe()?;
-                rustix::stdio::dup2_stderr(write)?;
-                Ok(())
-            }
+            Action::CloseStdout => system::close_stdout(),
+            Action::CloseStderr => system::close_stderr(),
             other => Err(io::Error::other(format!("no such action over pipes: {other:?}"))),
         }
     }

@@ -185,7 +185,12 @@ fn sent(server: &HttpServer, header: &str) -> Vec<String> {
     values.collect::<std::collections::BTreeSet<_>>().into_iter().collect()
 }
 
-const HELPER: &str = r#"printf '{"X-Key": "made-%s-%s"}' "$CLAUDE_CODE_MCP_SERVER_NAME" "$MY_API_TOKEN""#;
+/// For the system's own shell.
+const HELPER: &str = if cfg!(windows) {
+    r#"echo {"X-Key": "made-%CLAUDE_CODE_MCP_SERVER_NAME%-%MY_API_TOKEN%"}"#
+} else {
+    r#"printf '{"X-Key": "made-%s-%s"}' "$CLAUDE_CODE_MCP_SERVER_NAME" "$MY_API_TOKEN""#
+};
 
 #[test]
 fn a_helper_of_a_project_runs_only_where_the_folder_is_trusted() {
@@ -194,7 +199,7 @@ fn a_helper_of_a_project_runs_only_where_the_folder_is_trusted() {
     let run = project.run(&["--format", "json"]).expect(0);
     assert_eq!(codes(&run), ["config-ignored"]);
     assert_eq!(sent(&server, "x-key"), ["\"static\""]);
-    let folder = project.path("").canonicalize().expect("a folder").display().to_string();
+    let folder = project.folder();
     let trusted = json!({ "projects": { folder: { "hasTrustDialogAccepted": true } } });
     project.write(".claude.json", trusted.to_string());
     let server = HttpServer::start("healthy");
@@ -203,7 +208,8 @@ fn a_helper_of_a_project_runs_only_where_the_folder_is_trusted() {
     let run = project.run(&["--format", "json"]).expect(0);
     assert_eq!(codes(&run), [""; 0]);
     // What looks like a credential is kept from it, and its header replaces the static one.
-    assert_eq!(sent(&server, "x-key"), ["\"made-s-\""]);
+    let unset = if cfg!(windows) { "%MY_API_TOKEN%" } else { "" };
+    assert_eq!(sent(&server, "x-key"), [format!("\"made-s-{unset}\"")]);
     assert_eq!(sent(&server, "x-other"), ["\"o\""]);
 }
 
@@ -222,7 +228,7 @@ fn a_helper_that_fails_leaves_the_static_headers_and_is_named_when_that_is_not_e
     for (helper, problem) in [
         ("exit 3", "exited with status 3"),
         ("echo token", "printed no JSON"),
-        ("sleep 60 & exit 1", "exited with status 1"),
+        (if cfg!(windows) { "exit 1" } else { "sleep 60 & exit 1" }, "exited with status 1"),
     ] {
         let server = HttpServer::start("http-401");
         let project = helped(&server, helper);
@@ -239,7 +245,7 @@ fn a_project_of_codex_is_read_where_it_is_trusted() {
     project.write(".codex/config.toml", project.read("config.toml"));
     let home = project.path("home").display().to_string();
     let project = project.env("CODEX_HOME", &home);
-    let folder = project.path("").canonicalize().expect("a folder").display().to_string();
+    let folder = project.folder();
     project.write("home/config.toml", "");
     let check = ["--client", "codex", "-l", "mcp-tools.lock.json", "--format", "json"];
     let run = project.run(&check).expect(78);

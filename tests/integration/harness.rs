@@ -5,10 +5,12 @@ use std::fmt;
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
-use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 use tempfile::TempDir;
+
+/// The variable that names the person's own folder.
+pub(crate) const HOME: &str = if cfg!(windows) { "USERPROFILE" } else { "HOME" };
 
 /// A project's folder.
 pub(crate) struct Project {
@@ -49,7 +51,8 @@ pub(crate) fn binary() -> &'static str {
 
 /// The scripted server. Cargo builds examples for `cargo test`, beside the binary.
 pub(crate) fn fake_server() -> String {
-    let path = Path::new(binary()).with_file_name("examples").join("fake-server");
+    let name = format!("fake-server{}", std::env::consts::EXE_SUFFIX);
+    let path = Path::new(binary()).with_file_name("examples").join(name);
     assert!(path.exists(), "{} is missing: run `cargo test`, or first `cargo build --examples`", path.display());
     path.display().to_string()
 }
@@ -72,7 +75,9 @@ impl Project {
         let folder = tempfile::tempdir().expect("a folder");
         let home = folder.path().display().to_string();
         let path = std::env::var("PATH").unwrap_or_default();
-        let environment = BTreeMap::from([("PATH".to_owned(), path), ("HOME".to_owned(), home)]);
+        let mut environment = BTreeMap::from([("PATH".to_owned(), path), (HOME.to_owned(), home)]);
+        // Without it nothing starts on Windows.
+        environment.extend(std::env::var("SystemRoot").ok().map(|root| ("SystemRoot".to_owned(), root)));
         Self { folder, environment }
     }
 
@@ -107,6 +112,12 @@ impl Project {
     pub(crate) fn unset(mut self, name: &str) -> Self {
         self.environment.remove(name);
         self
+    }
+
+    /// Its folder, as a program that was started there names it.
+    pub(crate) fn folder(&self) -> String {
+        let folder = self.path("").canonicalize().expect("a folder").display().to_string();
+        folder.strip_prefix(r"\\?\").unwrap_or(&folder).to_owned()
     }
 
     /// Where it is.
@@ -160,10 +171,12 @@ impl Project {
 
 impl Run {
     pub(crate) fn of(output: &Output) -> Self {
-        use std::os::unix::process::ExitStatusExt as _;
-        let signal = || output.status.signal().map_or(-1, |signal| -signal);
+        #[cfg(unix)]
+        let signal = std::os::unix::process::ExitStatusExt::signal(&output.status);
+        #[cfg(windows)]
+        let signal = None;
         Self {
-            code: output.status.code().unwrap_or_else(signal),
+            code: output.status.code().unwrap_or_else(|| signal.map_or(-1, |signal: i32| -signal)),
             stdout: String::from_utf8(output.stdout.clone()).expect("UTF-8"),
             stderr: String::from_utf8(output.stderr.clone()).expect("UTF-8"),
         }
@@ -208,20 +221,12 @@ impl Drop for HttpServer {
     }
 }
 
-/// Waits for something to become true, for a time that only a broken program uses up.
-pub(crate) fn eventually(what: &str, mut is_true: impl FnMut() -> bool) {
-    let until = Instant::now() + Duration::from_secs(30);
-    while !is_true() {
-        assert!(Instant::now() < until, "never happened: {what}");
-        std::thread::sleep(Duration::from_millis(5));
-    }
-}
-
 /// One test a scenario: `run` plays it with a budget of so many seconds, and the whole run is compared with its snapshot. Scenarios that
 /// end by themselves have more time than any machine needs; the others never end, and get a short budget.
 macro_rules! scenarios {
-    ($prefix:literal, $run:path; $($test:ident = $name:literal $timeout:literal -> $code:literal;)*) => {
+    ($prefix:literal, $run:path; $($(#[$only:meta])* $test:ident = $name:literal $timeout:literal -> $code:literal;)*) => {
         $(
+            $(#[$only])*
             #[test]
             fn $test() {
                 let run = $run($name, $timeout).expect($code);
@@ -245,6 +250,9 @@ pub(crate) fn snapshot(name: &str, run: &Run) {
     settings.add_filter(r#"time="[0-9.]+""#, r#"time="[time]""#);
     settings.add_filter(r#""semanticVersion": "[0-9.]+""#, r#""semanticVersion": "[version]""#);
     settings.add_filter(r"(127\.0\.0\.1|localhost):\d+", "$1:[port]");
-    settings.add_filter(r#""\S*/fake-server""#, "\"[fake-server]\"");
+    settings.add_filter(r#""\S*[/\\]fake-server(\.exe)?""#, "\"[fake-server]\"");
+    if cfg!(windows) {
+        settings.add_filter(r"now ended: process \(", "now ended: fake-server (");
+    }
     settings.bind(|| insta::assert_snapshot!(name, run.to_string()));
 }

@@ -296,7 +296,7 @@ fn a_call_that_succeeds_while_the_server_is_asked_is_the_better_witness() {
     project.write("home/.claude/mcp-health-cache.json", "");
     std::thread::scope(|scope| {
         let asking = scope.spawn(|| before(&project, "s", &["-t", "60"]));
-        crate::harness::eventually("the server is asked", || project.path("asked").exists());
+        crate::signals::eventually("the server is asked", || project.path("asked").exists());
         change(&project, "s", |record| {
             record["status"] = json!("unhealthy");
         });

@@ -1,12 +1,10 @@
 //! The lock: what is written, what is refused, what is left alone.
 
-use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, symlink};
-
 use serde_json::json;
 
 use crate::harness::{Project, snapshot, stdio};
 
-const HEALTHY: &str = "{\n  \"s\": [\n    \"alpha\",\n    \"beta\",\n    \"gamma\"\n  ]\n}\n";
+pub(crate) const HEALTHY: &str = "{\n  \"s\": [\n    \"alpha\",\n    \"beta\",\n    \"gamma\"\n  ]\n}\n";
 
 #[test]
 fn there_is_no_check_without_a_lock() {
@@ -60,7 +58,9 @@ fn an_unchanged_lock_is_not_touched() {
         let before = std::fs::metadata(project.path("mcp-tools.lock.json")).expect("metadata");
         project.run(&["--update-lock", "-t", "60"]).expect(0);
         let after = std::fs::metadata(project.path("mcp-tools.lock.json")).expect("metadata");
-        assert_eq!((before.ino(), before.mtime_nsec()), (after.ino(), after.mtime_nsec()));
+        assert_eq!(before.modified().ok(), after.modified().ok());
+        #[cfg(unix)]
+        assert_eq!(std::os::unix::fs::MetadataExt::ino(&before), std::os::unix::fs::MetadataExt::ino(&after));
         assert_eq!(project.read("mcp-tools.lock.json"), text);
         project.run(&["-t", "60"]).expect(0);
     }
@@ -117,21 +117,6 @@ fn nothing_to_lock_is_no_lock() {
     }
 }
 
-#[test]
-fn permissions_and_links_survive() {
-    let project = Project::of("healthy");
-    project.write("real/lock.json", "{}");
-    std::fs::set_permissions(project.path("real/lock.json"), std::fs::Permissions::from_mode(0o640))
-        .expect("permissions");
-    symlink("real/lock.json", project.path("mcp-tools.lock.json")).expect("a link");
-    project.run(&["--update-lock", "-t", "60"]).expect(0);
-    assert!(project.path("mcp-tools.lock.json").is_symlink());
-    assert_eq!(project.read("real/lock.json"), HEALTHY);
-    let mode = std::fs::metadata(project.path("real/lock.json")).expect("metadata").permissions().mode();
-    assert_eq!(mode & 0o777, 0o640);
-    assert_eq!(std::fs::read_dir(project.path("real")).expect("a folder").count(), 1, "something was left beside it");
-}
-
 /// A server that is not probed in this run takes part in collisions all the same.
 #[test]
 fn a_collision_cannot_be_hidden_by_leaving_a_server_out() {
@@ -146,36 +131,12 @@ fn a_collision_cannot_be_hidden_by_leaving_a_server_out() {
 }
 
 #[test]
-fn a_link_that_leads_nowhere_yet_is_followed() {
-    let project = Project::of("healthy");
-    project.write("real/keep", "");
-    symlink("real/lock.json", project.path("mcp-tools.lock.json")).expect("a link");
-    project.run(&["--update-lock", "-t", "60"]).expect(0);
-    assert!(project.path("mcp-tools.lock.json").is_symlink());
-    assert_eq!(project.read("real/lock.json"), HEALTHY);
-}
-
-#[test]
 fn a_place_that_cannot_be_written_is_74() {
     let project = Project::of("healthy");
     let run = project.run(&["--update-lock", "--lock", "no/such/folder/lock.json", "-t", "60"]).expect(74);
     assert!(run.stderr.contains("cannot write the lock no/such/folder/lock.json"), "{run}");
     assert!(run.stdout.contains("+    \"alpha\""), "what could not be written was shown: {run}");
     assert!(!run.stdout.contains("wrote"), "{run}");
-}
-
-/// Somebody else writes the lock while the servers are probed: their work is not overwritten.
-#[test]
-fn a_lock_that_changed_meanwhile_is_left_alone() {
-    let script = format!(
-        "echo '{{\"other\": [\"x\"]}}' > mcp-tools.lock.json; exec {} stdio {}",
-        crate::harness::fake_server(),
-        crate::harness::scenario("healthy")
-    );
-    let project = Project::with(&[("s", json!({ "command": "sh", "args": ["-c", script] }))]).locked(&["old"]);
-    let run = project.run(&["--update-lock", "-t", "60"]).expect(78);
-    assert!(run.stderr.contains("was changed by somebody else"), "{run}");
-    assert_eq!(project.read("mcp-tools.lock.json"), "{\"other\": [\"x\"]}\n");
 }
 
 /// Several runs at once that come to the same table: each ends well, and what is left is whole.

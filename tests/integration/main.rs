@@ -7,6 +7,7 @@
     reason = "a test fails by panicking, and starts the binary as a user does"
 )]
 
+#[cfg(unix)]
 mod action;
 mod architecture;
 mod cli;
@@ -14,7 +15,9 @@ mod clients;
 mod config;
 mod formats;
 mod harness;
+#[cfg(unix)]
 mod hook;
+#[cfg(unix)]
 mod hook_scopes;
 mod http;
 mod hygiene;
@@ -24,5 +27,11 @@ mod origin;
 mod relay;
 mod report;
 mod reviewed;
+#[cfg(unix)]
+mod signals;
 mod stdio;
+#[cfg(unix)]
+mod unix;
+#[cfg(windows)]
+mod windows;
 mod wiring;

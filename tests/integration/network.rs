@@ -44,7 +44,7 @@ fn certificates_that_are_not_trusted_are_told_apart() {
 fn an_authority_that_cannot_be_loaded_is_named() {
     let server = HttpServer::start("healthy");
     let port = Authority::new().tls(&["localhost"], SOON, server.port, None);
-    for (file, cause) in [("missing.pem", "No such file"), ("empty.pem", "no certificate in it")] {
+    for (file, cause) in [("missing.pem", "missing.pem: I/O error"), ("empty.pem", "no certificate in it")] {
         let project = project("http", &format!("https://localhost:{port}/mcp"));
         project.write("empty.pem", "");
         let run = project.env("NODE_EXTRA_CA_CERTS", file).run(&[]).expect(78);

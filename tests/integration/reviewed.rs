@@ -1,7 +1,5 @@
 //! What a review with fresh eyes found: each test is for the kind of fault, not for the single case.
 
-use std::time::{Duration, Instant};
-
 use serde_json::json;
 
 use crate::harness::{HttpServer, Project, Run, fake_server, scenario, stdio};
@@ -92,7 +90,7 @@ fn an_untrusted_file_neither_hides_nor_breaks_the_persons_own() {
         assert_eq!(codes(&project.run(&check).expect(0)), ["config-ignored"]);
     }
     // Where it is trusted, it is a layer over the other.
-    let folder = project.path("").canonicalize().expect("a folder").display().to_string();
+    let folder = project.folder();
     let trust = format!("[projects.{}]\ntrust_level = \"trusted\"\n", json!(folder));
     project.write("home/config.toml", trust + &table("s", "healthy", "required = true"));
     project.write(".codex/config.toml", "[mcp_servers.s]\ndisabled_tools = [\"beta\"]\n");
@@ -106,7 +104,7 @@ fn settings_of_gemini_are_laid_over_each_other() {
     project.write(".gemini/settings.json", r#"{"mcp": {"excluded": ["s"]}}"#);
     project.write("mcp-tools.lock.json", r#"{"s": ["alpha"]}"#);
     let home = project.path("home").display().to_string();
-    let project = project.env("HOME", &home);
+    let project = project.env(crate::harness::HOME, &home);
     let run = project.run(&["--client", "gemini", "-l", "mcp-tools.lock.json", "--format", "json"]).expect(78);
     assert_eq!(codes(&run), ["server-disabled"]);
     project.write(".gemini/settings.json", b"\xef\xbb\xbf{}");
@@ -130,7 +128,7 @@ fn a_client_of_one_era_loses_servers_of_the_other() {
 #[test]
 fn a_server_of_this_folder_stands_before_the_projects() {
     let project = Project::of("healthy").locked(&["alpha", "beta", "gamma"]);
-    let folder = project.path("").canonicalize().expect("a folder").display().to_string();
+    let folder = project.folder();
     let local = json!({ "projects": { folder: { "mcpServers": { "s": stdio("exit-at-start") } } }, "mcpServers": { "mine": {} } });
     project.write(".claude.json", local.to_string());
     let run = project.run(&[]).expect(78);
@@ -172,46 +170,6 @@ fn credentials_in_addresses_are_masked_in_every_form() {
 }
 
 #[test]
-fn nothing_that_comes_with_a_checkout_is_waited_for() {
-    let pipe = |project: &Project, name: &str| {
-        project.write(name, "");
-        std::fs::remove_file(project.path(name)).expect("removed");
-        std::os::unix::fs::symlink("/dev/zero", project.path(name)).expect("a link");
-    };
-    let project = Project::of("healthy").locked(&["alpha"]);
-    for name in [".claude/settings.json", ".claude/agents/a.md", ".claude/commands/c.md", "mcp.json", ".claude.json"] {
-        pipe(&project, name);
-    }
-    project.run(&["--static"]).expect(0);
-    let vscode = Project::new().locked(&["alpha"]);
-    pipe(&vscode, "p");
-    vscode.write(".vscode/mcp.json", r#"{"servers": {"s": {"command": "x", "envFile": "p"}}}"#);
-    vscode.write("opencode.json", r#"{"mcp": {"s": {"type": "local", "command": ["x", "{file:p}"]}}}"#);
-    for file in [".vscode/mcp.json", "opencode.json"] {
-        let run = vscode.run(&["-c", file, "-l", "mcp-tools.lock.json", "--static"]).expect(78);
-        assert!(run.stdout.contains("no regular file"), "{run}");
-    }
-}
-
-#[test]
-fn a_signal_ends_a_run_with_a_helper_at_once() {
-    let server = HttpServer::start("http-silent");
-    let url = format!("http://127.0.0.1:{}/mcp", server.port);
-    let project =
-        Project::with(&[("s", json!({ "type": "http", "url": url, "headersHelper": "touch started; sleep 77" }))])
-            .locked(&["a"]);
-    project.write("agent.json", project.read(".mcp.json"));
-    let mut child = project.command(&["-c", "agent.json", "-t", "60"]).spawn().expect("the binary");
-    crate::harness::eventually("the helper runs", || project.path("started").exists());
-    let pid = rustix::process::Pid::from_child(&child);
-    let began = Instant::now();
-    rustix::process::kill_process(pid, rustix::process::Signal::TERM).expect("a signal");
-    assert_eq!(child.wait().expect("an end").code(), Some(143));
-    // Far below the deadline, whatever the machine.
-    assert!(began.elapsed() < Duration::from_secs(20));
-}
-
-#[test]
 fn only_servers_that_offer_something_collide() {
     let two = |other: serde_json::Value| {
         let project = Project::with(&[("a b", stdio("healthy")), ("a_b", other)]);
@@ -229,10 +187,11 @@ fn commands_in_advice_are_those_of_this_run() {
     project.write("my dir/m.json", json!({ "mcpServers": { "s": stdio("healthy") } }).to_string());
     project.write("l.json", "{}");
     let run = project.run(&["--client", "claude", "-c", "my dir/m.json", "-l", "l.json"]).expect(0);
-    let command = "`mcp-preflight --update-lock --client claude --config 'my dir/m.json' --lock l.json --server=s`";
-    assert!(run.stdout.contains(command), "{run}");
+    let quoted = if cfg!(windows) { "\"my dir/m.json\"" } else { "'my dir/m.json'" };
+    let command = format!("`mcp-preflight --update-lock --client claude --config {quoted} --lock l.json --server=s`");
+    assert!(run.stdout.contains(&command), "{run}");
     let run = project.run(&["-c", "my dir/m.json"]).expect(78);
-    assert!(run.stderr.contains("`mcp-preflight --update-lock --config 'my dir/m.json'`"), "{run}");
+    assert!(run.stderr.contains(&format!("`mcp-preflight --update-lock --config {quoted}`")), "{run}");
 }
 
 #[test]
@@ -264,7 +223,7 @@ fn vs_code_falls_back_to_the_older_transport() {
 
 /// The person's own file about the project's folder.
 fn own_file(project: &Project, of_folder: &serde_json::Value, more: &str) {
-    let folder = project.path("").canonicalize().expect("a folder").display().to_string();
+    let folder = project.folder();
     project.write(".claude.json", json!({ "history": more, "projects": { folder: of_folder } }).to_string());
 }
 
@@ -311,27 +270,6 @@ fn a_server_that_is_switched_off_or_denied_stays_so_from_every_scope() {
 }
 
 #[test]
-fn variables_of_settings_reach_servers_as_the_client_passes_them() {
-    let entry = json!({
-        "command": fake_server(),
-        "args": ["stdio", scenario("names-from-environment")],
-        "env": { "PF_C": "${PF_A:-none}/${PF_B:-none}" }
-    });
-    let failing = json!({ "command": "sh", "args": ["-c", "echo a $PF_A b $PF_B >&2; exit 1"] });
-    let project = Project::with(&[("s", entry), ("t", failing)]).locked(&["x"]);
-    project.write("home/settings.json", r#"{"env": {"PF_A": "personal-a"}}"#);
-    project.write(".claude/settings.json", r#"{"env": {"PF_B": "projects-b"}}"#);
-    let home = project.path("home").display().to_string();
-    let project = project.env("CLAUDE_CONFIG_DIR", &home);
-    let run = project.run(&["--format", "json"]).expect(78);
-    // What a project gives goes to its servers, and is not used where the entry names a variable.
-    let offered = json!(["a personal-a", "b projects-b", "c personal-a/none"]);
-    assert_eq!(run.json()["servers"][0]["added"], offered, "{run}");
-    // Where they are no names they may be secrets.
-    assert!(project.run(&["--server", "t"]).expect(0).stdout.contains("| a *** b ***"));
-}
-
-#[test]
 fn a_filter_that_lets_nothing_through_is_no_expectation() {
     let project = Project::new();
     project.write("config.toml", table("s", "healthy", "required = true\nenabled_tools = [\"gone\"]"));
@@ -349,28 +287,11 @@ fn a_lock_that_was_named_has_to_be_there_and_needs_have_to_be_some() {
 }
 
 #[test]
-fn secrets_are_masked_as_go_and_python_print_them() {
-    let project = Project::with(&[(
-        "s",
-        json!({ "command": "sh", "args": ["-c", "printf '%s\\n' \"$AS_GO\" \"$AS_REPR\" \"$AS_BYTES\" >&2; exit 1"],
-            "env": { "TOKEN": "${REPORT_API_TOKEN}" } }),
-    )])
-    .locked(&["alpha"])
-    .env("REPORT_API_TOKEN", "ab&cd<ef'gé\\h")
-    .env("AS_GO", r#"{"t":"ab\u0026cd\u003cef'gé\\h"}"#)
-    .env("AS_REPR", r"'ab&cd<ef\'gé\\h'")
-    .env("AS_BYTES", r"b'ab&cd<ef\'g\xc3\xa9\\h'");
-    let run = project.run(&[]).expect(78);
-    assert!(!run.stdout.contains("ab&cd") && !run.stdout.contains("cd\\u003c"), "{run}");
-    assert_eq!(run.stdout.matches("***").count(), 3, "{run}");
-}
-
-#[test]
 fn annotations_name_files_from_the_root_of_the_repository() {
     let project = Project::new();
     project.write("sub/.mcp.json", json!({ "mcpServers": { "s": stdio("exit-at-start") } }).to_string());
     project.write("sub/mcp-tools.lock.json", r#"{"s": ["a"]}"#);
-    let root = project.path("").canonicalize().expect("a folder").display().to_string();
+    let root = project.folder();
     let project = project.env("GITHUB_WORKSPACE", &root);
     let run = project.run_in("sub", &["--format", "github"]).expect(78);
     assert!(run.stdout.contains("::error file=sub/.mcp.json,line=1,"), "{run}");
@@ -412,7 +333,7 @@ fn a_list_that_only_javascript_reads_is_read_and_said() {
 #[test]
 fn what_else_a_persons_file_holds_costs_nothing() {
     let project = Project::of("healthy").locked(&["alpha", "beta", "gamma"]);
-    let folder = project.path("").canonicalize().expect("a folder").display().to_string();
+    let folder = project.folder();
     let own = json!({ folder: { "disabledMcpServers": ["s"] } });
     for beside in [r#""h": "cut \ud83d""#, r#""a": 1, "a": 2"#, r#""n": 1e999"#] {
         project.write(".claude.json", format!(r#"{{"projects": {own}, {beside}}}"#));
@@ -429,29 +350,4 @@ fn what_else_a_persons_file_holds_costs_nothing() {
     project.write(".claude/settings.json", r#"{"deniedMcpServers": [{"serverName": "s"}]"#);
     let run = project.run(&["-c", "agent.json", "-l", "mcp-tools.lock.json", "--format", "json"]).expect(0);
     assert_eq!(codes(&run), ["config-ignored"]);
-}
-
-#[test]
-fn credentials_written_into_addresses_and_arguments_are_masked() {
-    let server = HttpServer::start("http-echo-path");
-    let url =
-        format!("http://127.0.0.1:{}/s/sk-pathsecret-112233/mcp?api_key=querysecret77&page=plain-value", server.port);
-    let project = Project::with(&[("s", json!({ "type": "http", "url": url }))]).locked(&["alpha"]);
-    let run = project.run(&["-vv"]).expect(78);
-    assert!(!run.stdout.contains("pathsecret") && !run.stdout.contains("querysecret"), "{run}");
-    assert!(run.stdout.contains("/s/***/mcp?api_key=***&page=plain-value"), "{run}");
-    let arguments = [
-        "--api-key=sk-argsecret-99",
-        "--token",
-        "next-secret-1",
-        "--header",
-        "Authorization: Bearer hdr-secret-12",
-        "--path=/some/where-else",
-        "plain-word",
-    ];
-    let mut words = vec!["-c", "echo \"$@\" >&2; exit 1", "sh"];
-    words.extend(arguments);
-    let run = Project::with(&[("s", json!({ "command": "sh", "args": words }))]).locked(&["alpha"]).run(&[]).expect(78);
-    let shown = "--api-key=*** --token *** --header Authorization: *** --path=/some/where-else plain-word";
-    assert!(run.stdout.contains(shown), "{run}");
 }

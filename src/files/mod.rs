@@ -1,15 +1,20 @@
 //! Reading files that somebody else has written: regular ones, of a size that such a file has. A pipe would be waited for without an end, and a
 //! device has none; both can come with a checkout, behind a link.
 
-use std::collections::BTreeSet;
-use std::fs::{self, OpenOptions};
-use std::io::{self, Read as _};
-use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _};
-use std::path::Path;
-use std::sync::{Mutex, PoisonError};
+#[cfg(unix)]
+mod unix;
+#[cfg(windows)]
+mod windows;
 
-/// Device and inode of every file that this process has read: whatever name it has, a report must not take its place.
-static READ: Mutex<BTreeSet<(u64, u64)>> = Mutex::new(BTreeSet::new());
+use std::io::{self, Read as _};
+use std::path::Path;
+
+#[cfg(unix)]
+use unix as system;
+#[cfg(windows)]
+use windows as system;
+
+pub(crate) use system::{note, was_read};
 
 /// A larger file is not read: Claude Code has the same bound for its configuration (`clients.md` 1.2).
 const LARGEST: u64 = 2_097_152;
@@ -38,30 +43,28 @@ pub(crate) fn is_same(path: &Path, other: &Path) -> bool {
     path == other || path.canonicalize().is_ok_and(|path| other.canonicalize().is_ok_and(|other| path == other))
 }
 
-/// Remembers a file that is read in another way.
-pub(crate) fn note(metadata: &fs::Metadata) {
-    READ.lock().unwrap_or_else(PoisonError::into_inner).insert((metadata.dev(), metadata.ino()));
+/// What is said of folders, devices and pipes.
+fn irregular() -> io::Error {
+    io::Error::other("it is no regular file, and the client would skip it")
 }
 
-/// Whether this process has read the file, under this name or another one.
-pub(crate) fn was_read(path: &Path) -> bool {
-    let Ok(metadata) = fs::metadata(path) else { return false };
-    READ.lock().unwrap_or_else(PoisonError::into_inner).contains(&(metadata.dev(), metadata.ino()))
+/// A path with one kind of slash, which Windows reads as well, and reports for programs want.
+pub(crate) fn slashed(path: &Path) -> String {
+    let text = path.display().to_string();
+    if cfg!(windows) { text.replace('\\', "/") } else { text }
 }
 
 fn bounded(path: &Path, largest: u64) -> io::Result<Vec<u8>> {
-    let mut options = OpenOptions::new();
-    let nonblocking = i32::try_from(rustix::fs::OFlags::NONBLOCK.bits()).unwrap_or_default();
-    let file = options.read(true).custom_flags(nonblocking).open(path)?;
+    let file = system::open(path)?;
     let metadata = file.metadata()?;
     if !metadata.is_file() {
-        return Err(io::Error::other("it is no regular file, and the client would skip it"));
+        return Err(irregular());
     }
     if metadata.len() > largest {
         let bound = largest / (1024 * 1024);
         return Err(io::Error::other(format!("it is larger than {bound} MiB, and the client would skip it")));
     }
-    note(&metadata);
+    note(path, &metadata);
     let mut bytes = Vec::new();
     file.take(largest).read_to_end(&mut bytes)?;
     Ok(bytes)

@@ -1,4 +1,4 @@
-//! Waiting, always with an end: for descriptors, for a process, for a moment.
+//! Waiting, always with an end: for descriptors, for a process.
 
 use std::os::fd::{AsFd as _, OwnedFd};
 use std::time::{Duration, Instant};
@@ -7,17 +7,7 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::Pid;
 
 use crate::interrupt::Interrupt;
-
-/// Why a wait is over.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Wake {
-    /// Something may be ready: look.
-    Ready,
-    /// The time is up.
-    TimeUp,
-    /// All work should stop.
-    Interrupted,
-}
+use crate::probe::child::Wake;
 
 /// Waits until one of `fds` is ready, the time is up, or all work should stop.
 pub(super) fn for_any(fds: &mut Vec<PollFd<'_>>, until: Instant, interrupt: Option<&Interrupt>) -> Wake {
@@ -38,11 +28,6 @@ fn timespec(duration: Duration) -> Timespec {
         // One more, so that a poll never wakes just before its time.
         tv_nsec: i64::from(duration.subsec_nanos().min(999_999_998)) + 1,
     }
-}
-
-/// Sleeps for a moment.
-pub(super) fn pause(moment: Duration) {
-    std::thread::sleep(moment);
 }
 
 /// Watches one process for its end: by a descriptor where the system has one, else by looking now and then.
