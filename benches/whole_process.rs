@@ -34,6 +34,54 @@ fn main() {
     }
     many_stdio(&demo);
     many_http(&fake);
+    hooks(&demo);
+}
+
+/// The guard on a cached verdict, against the least that a hook in Node.js does; one, and twenty at once.
+fn hooks(demo: &str) {
+    let folder = project(&[stdio(demo, &[])]);
+    let folder = folder.path().canonicalize().expect("a folder");
+    let guard: Program = (BINARY, &["hook"]);
+    // The first one asks the server.
+    answer(&folder, &[guard]);
+    let script = format!("{ROOT}/benches/hook.js");
+    let has_node = Command::new("node").arg("--version").output().is_ok();
+    for count in [1, 20] {
+        let ours = vec![guard; count];
+        if has_node {
+            let arguments = [script.as_str()];
+            let node: Vec<Program> = vec![("node", &arguments); count];
+            let title = format!("cached verdict of the guard, {count} at once / Node.js");
+            compare(&title, 40, || answer(&folder, &ours), || answer(&folder, &node));
+        }
+        let bare: Vec<Program> = vec![(demo, &["--version"]); count];
+        let title = format!("cached verdict of the guard, {count} at once / bare process");
+        compare(&title, 40, || answer(&folder, &ours), || answer(&folder, &bare));
+    }
+}
+
+/// A program and its arguments.
+type Program<'a> = (&'a str, &'a [&'a str]);
+
+/// Starts hooks at once, gives each its event, and waits for all.
+fn answer(folder: &Path, programs: &[Program<'_>]) -> Duration {
+    const EVENT: &[u8] = br#"{"hook_event_name":"PreToolUse","tool_name":"mcp__s0__t","tool_input":{},"mcp_server":{"name":"s0","source":"project"}}"#;
+    let began = Instant::now();
+    let start = |(program, arguments): &Program<'_>| {
+        let mut command = Command::new(program);
+        command.args(*arguments).env("CLAUDE_PROJECT_DIR", folder).env("HOME", folder).current_dir(folder);
+        command.env("MCP_PREFLIGHT_HEALTH_TTL_MS", "3600000");
+        let mut child =
+            command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("a hook");
+        // One that reads nothing may have ended.
+        let _ = child.stdin.take().expect("a pipe").write_all(EVENT);
+        child
+    };
+    let hooks: Vec<Child> = programs.iter().map(start).collect();
+    for mut hook in hooks {
+        hook.wait().expect("an end");
+    }
+    began.elapsed()
 }
 
 /// The servers, built as the binary is.

@@ -28,11 +28,19 @@ Exit codes: 0 every locked tool was seen; 64 the command line is wrong; 70 a bug
 
 mcp-preflight runs the commands of the configuration: use it only where you would let the agent run.";
 
+const AFTER_HOOK: &str = "\
+Of the options above only these go with hook: --config (in place of a search; a server that stands nowhere in it is searched for all the \
+same), --timeout (default 5s), --skip-server (lets calls through unasked), --protocol and --verbose.";
+
 /// What to do instead of the check.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     /// Print the observed tool table; no lock needed.
     Tools,
+    /// Guard the calls of a session: reads one event of a Claude Code hook from standard input. Exit 0 lets the call through, 2 blocks it
+    /// (docs/guard.md).
+    #[command(after_help = AFTER_HOOK)]
+    Hook(HookArgs),
     /// Print completions for a shell, to be put where it looks for them.
     Completions {
         /// The shell.
@@ -41,6 +49,29 @@ pub(crate) enum Command {
     },
     /// Print the manual page (roff).
     Man,
+}
+
+/// Options of the guard.
+#[derive(Debug, Args)]
+#[expect(clippy::option_option, reason = "an option whose value is optional")]
+pub(crate) struct HookArgs {
+    /// Answer with JSON on standard output and exit 0, rather than with exit 2 and a line on standard error. A call that is let through gets no
+    /// answer: `allow` would spare it the client's own question of permission.
+    #[arg(long, help_heading = "Guard")]
+    pub(crate) json: bool,
+    /// Block nothing, only say what would have been blocked [env: `MCP_PREFLIGHT_HEALTH_FAIL_OPEN`]
+    #[arg(long, conflicts_with = "fail_closed", help_heading = "Guard")]
+    pub(crate) fail_open: bool,
+    /// Block, too, where the guard itself cannot do its work: bad input, an unreadable configuration, a wrong option, a bug.
+    #[arg(long, help_heading = "Guard")]
+    pub(crate) fail_closed: bool,
+    /// Forget what is known of SERVER, or of all servers, and end; reads no event.
+    #[arg(long, value_name = "SERVER", num_args = 0..=1, conflicts_with_all = ["json", "fail_open", "fail_closed"], help_heading = "Guard")]
+    pub(crate) reset: Option<Option<String>>,
+    /// Where health is kept. Default: mcp-health-cache.json in `~/.claude`, or in `CLAUDE_CONFIG_DIR`
+    /// [env: `MCP_PREFLIGHT_HEALTH_STATE_PATH`]
+    #[arg(long, value_name = "PATH", help_heading = "Guard")]
+    pub(crate) health_file: Option<PathBuf>,
 }
 
 /// Options of the check and of writing the lock.

@@ -1,9 +1,11 @@
 //! Text files with places: JSON, JSON with comments and TOML become one tree, so that every message about a file can say line and column.
 
-use std::collections::HashMap;
+use std::cell::Cell;
+use std::collections::{BTreeMap, HashMap};
 
 use jsonc_parser::common::Ranged;
 use jsonc_parser::{CollectOptions, ParseOptions, ast, parse_to_ast};
+use serde_json::value::RawValue;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
@@ -40,6 +42,9 @@ pub(crate) struct Document {
     /// Where each line begins.
     lines: Vec<usize>,
     has_byte_order_mark: bool,
+    /// The last place that was asked for, as byte offset and column: the next one often stands behind it in the same line, and a line may
+    /// be the whole file.
+    last: Cell<(usize, usize)>,
 }
 
 /// A fault in a document.
@@ -191,12 +196,39 @@ impl Document {
         let (has_byte_order_mark, bytes) = (bare.is_some(), bare.unwrap_or(bytes));
         let text = as_every_reader_takes_it(&String::from_utf8_lossy(bytes)).into_owned();
         let lines = std::iter::once(0).chain(text.match_indices('\n').map(|(at, _)| at + 1)).collect();
-        Self { shown: shown.into(), text, lines, has_byte_order_mark }
+        Self { shown: shown.into(), text, lines, has_byte_order_mark, last: Cell::new((0, 1)) }
     }
 
     /// Whether there is nothing but white space.
     pub(crate) fn is_blank(&self) -> bool {
         self.text.trim().is_empty()
+    }
+
+    /// The tree of one value in a large file of others' things, without building that of the rest: the value under these keys, one below the other;
+    /// of equal keys the last. `None` where there is none, or where the file has a fault.
+    pub(crate) fn pick(shown: &str, bytes: &[u8], keys: &[&str]) -> Option<Node> {
+        let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
+        let text = String::from_utf8_lossy(bytes);
+        let part = match picked(&text, keys) {
+            Ok(part) => part?,
+            // Perhaps it is what only JavaScript takes.
+            Err(_) => return Self::pick_slowly(shown, bytes, keys),
+        };
+        let before = &text[..part.as_ptr() as usize - text.as_ptr() as usize];
+        let (lines, line) =
+            before.rsplit_once('\n').map_or((0, before), |(above, line)| (above.matches('\n').count() + 1, line));
+        // So that each place is the one in the file.
+        let moved = format!("{}{}{part}", "\n".repeat(lines), " ".repeat(line.chars().count()));
+        Self::new(shown, moved.as_bytes()).parse(Syntax::LastWins).ok()
+    }
+
+    fn pick_slowly(shown: &str, bytes: &[u8], keys: &[&str]) -> Option<Node> {
+        let mut node = Self::new(shown, bytes).parse(Syntax::LastWins).ok()?;
+        for key in keys {
+            let object = node.object("").ok()?;
+            node = object.get(key)?.clone();
+        }
+        Some(node)
     }
 
     /// The tree. Two equal keys in one object are refused, unless the syntax says otherwise: a reader would silently keep the last.
@@ -336,7 +368,10 @@ impl Document {
         }
         let line = self.lines.partition_point(|start| *start <= end);
         let start = self.lines[line - 1];
-        Location { file: self.shown.clone(), line, column: self.text[start..end].chars().count() + 1 }
+        let (known, column) = Some(self.last.get()).filter(|(at, _)| (start..=end).contains(at)).unwrap_or((start, 1));
+        let column = column + self.text[known..end].chars().count();
+        self.last.set((end, column));
+        Location { file: self.shown.clone(), line, column }
     }
 
     /// The byte offset of `serde_json`'s position: it counts the bytes it has read, so that its column is the offending byte's,
@@ -347,13 +382,65 @@ impl Document {
     }
 }
 
+/// The text of the value under these keys.
+fn picked<'a>(text: &'a str, keys: &[&str]) -> Result<Option<&'a str>, serde_json::Error> {
+    let mut part = text;
+    for key in keys {
+        let members: BTreeMap<String, &RawValue> = serde_json::from_str(part)?;
+        match members.get(*key) {
+            Some(value) => part = value.get(),
+            None => return Ok(None),
+        }
+    }
+    Ok(Some(part))
+}
+
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::{Document, Fault, Syntax, Value};
 
     fn fault(text: &str, syntax: Syntax) -> String {
         let Fault { location, message } = Document::new("f", text.as_bytes()).parse(syntax).expect_err("a fault");
         format!("{location}: {message}")
+    }
+
+    proptest! {
+        /// Whatever was asked for before, a place is the number of lines and characters before it.
+        #[test]
+        fn places_do_not_depend_on_what_was_asked_before(text in "[a-zé\u{1f600}\n]{0,60}", offsets in prop::collection::vec(0_usize..80, 1..12)) {
+            let document = Document::new("f", text.as_bytes());
+            for offset in offsets {
+                let mut end = offset.min(text.len());
+                while !text.is_char_boundary(end) {
+                    end -= 1;
+                }
+                let before = &text[..end];
+                let column = before.rsplit('\n').next().unwrap_or_default().chars().count() + 1;
+                let location = document.locate(offset);
+                prop_assert_eq!((location.line, location.column), (before.matches('\n').count() + 1, column));
+            }
+        }
+    }
+
+    #[test]
+    fn a_value_is_picked_out_of_a_large_file_with_its_places() {
+        let text = "{\n  \"a\": {\"x\": [1, {\"é\": 0}]},\n  \"b\": {\"c\": 1},\n  \"é\": 1, \"b\": {\"c\": {\n    \"d\": 7}}\n}";
+        let whole = Document::new("f", text.as_bytes()).parse(Syntax::LastWins).expect("a tree");
+        let b = whole.object("").expect("an object").get("b").expect("a value").clone();
+        assert_eq!(Document::pick("f", text.as_bytes(), &["b"]).expect("a value"), b);
+        let c = b.object("").expect("an object").get("c").expect("a value").clone();
+        assert_eq!((c.location.line, c.location.column), (4, 22));
+        for text in [text.to_owned(), format!("\u{feff}{text}"), text.replace(": 7", ": 7, \"odd\": \"\\ud800\"")] {
+            let picked = Document::pick("f", text.as_bytes(), &["b", "c"]).expect("a value");
+            assert_eq!(picked.location, c.location);
+            assert!(picked.object("").expect("an object").get("d").is_some());
+        }
+        for keys in [&["nothing"][..], &["b", "nothing"], &["a", "x", "y"]] {
+            assert!(Document::pick("f", text.as_bytes(), keys).is_none());
+        }
+        assert!(Document::pick("f", b"{\"b\": ", &["b"]).is_none());
     }
 
     #[test]

@@ -42,6 +42,13 @@ impl Environment {
         all
     }
 
+    /// The same, without these variables.
+    pub(crate) fn without(&self, names: &[String]) -> Self {
+        let mut all = self.clone();
+        all.variables.retain(|name, _| !names.iter().any(|other| name.as_os_str() == other.as_str()));
+        all
+    }
+
     /// The value of `name`: `None` when unset, `Some("")` when set but empty. Bytes that are no UTF-8 are replaced.
     pub(crate) fn get(&self, name: &str) -> Option<String> {
         find(&self.variables, name).map(|value| value.to_string_lossy().into_owned())

@@ -7,6 +7,8 @@ use std::process::ExitCode;
 pub(crate) enum Exit {
     /// Every locked tool was seen and is usable.
     Ok,
+    /// Only of `hook`: the call is blocked.
+    Blocked,
     /// The command line is wrong.
     Usage,
     /// A bug in mcp-preflight.
@@ -26,6 +28,7 @@ impl Exit {
     pub(crate) const fn code(self) -> u8 {
         match self {
             Self::Ok => 0,
+            Self::Blocked => 2,
             Self::Usage => 64,
             Self::Software => 70,
             Self::Io => 74,
@@ -59,6 +62,7 @@ mod tests {
             .collect();
         let names = [
             (Exit::Ok, "EX_OK"),
+            (Exit::Blocked, ""),
             (Exit::Usage, "EX_USAGE"),
             (Exit::Software, "EX_SOFTWARE"),
             (Exit::Io, "EX_IOERR"),

@@ -13,6 +13,9 @@
 //!               report  verdict -> text                         (text: escaping)
 //! ```
 //!
+//! Beside the flow stands the guard (`hook`): an event of a session comes in (`event`), what is known of its server outside of any context
+//! (`health`) lets the call through, blocks it, or has the server probed.
+//!
 //! A dead server is a value (`observed`); an error (`error`) means that no gate was performed.
 
 mod cli;
@@ -23,9 +26,11 @@ mod deviation;
 mod document;
 mod environment;
 mod error;
+mod event;
 mod exit;
 mod files;
 mod finding;
+mod health;
 mod interrupt;
 mod lens;
 mod lock;
@@ -44,6 +49,7 @@ mod values;
 mod verdict;
 mod wiring;
 
+use std::ffi::OsString;
 use std::panic::catch_unwind;
 use std::process::ExitCode;
 
@@ -56,9 +62,13 @@ use crate::exit::Exit;
 use crate::settings::{Output, Settings};
 
 /// Runs the tool with the arguments and the environment of this process.
+#[must_use]
 pub fn run() -> ExitCode {
+    let arguments: Vec<OsString> = std::env::args_os().skip(1).collect();
     // A bug must not look like an answer: 70, and every child is ended while the panic unwinds.
-    catch_unwind(start).unwrap_or(Exit::Software).into()
+    let exit = catch_unwind(start).unwrap_or(Exit::Software);
+    // A guard has two answers, whatever happens to it: its client takes every other number for neither.
+    if command::guards(&arguments) { command::as_answer(exit, &arguments) } else { exit }.into()
 }
 
 fn start() -> Exit {

@@ -216,6 +216,8 @@ pub(crate) struct ProbeFailure {
     pub(crate) exit_status: Option<i32>,
     /// The HTTP status of the answer that ended the probe.
     pub(crate) http_status: Option<u16>,
+    /// How long the server wants to be left alone (`Retry-After`).
+    pub(crate) retry_after: Option<Duration>,
 }
 
 impl ProbeFailure {
@@ -229,6 +231,7 @@ impl ProbeFailure {
             help: None,
             exit_status: None,
             http_status: None,
+            retry_after: None,
         }
     }
 

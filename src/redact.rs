@@ -56,7 +56,7 @@ const CREDENTIAL_WORDS: [&str; 11] =
     ["TOKEN", "SECRET", "PASS", "_PWD", "_KEY", "APIKEY", "CREDENTIAL", "PRIVATE", "AUTH", "DSN", "DATABASE_URL"];
 
 /// Knows the secrets of a run.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct Redactor {
     /// Longest first, so that a secret inside another one cannot save its rest.
     secrets: Vec<String>,

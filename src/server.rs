@@ -283,6 +283,37 @@ impl Server {
         }
     }
 
+    /// Whether its entry has a credential of its own, rather than leaving that to the client's sign-in.
+    pub(crate) fn has_credential(&self) -> bool {
+        match &self.transport {
+            Ok(Transport::Http(remote) | Transport::Sse(remote) | Transport::WebSocket(remote)) => {
+                remote.helper.is_some()
+                    || remote.headers.iter().any(|(name, _)| name.eq_ignore_ascii_case("authorization"))
+            }
+            _ => false,
+        }
+    }
+
+    /// Everything that makes it this server, part by part: what it is called, how it is reached, and with which values.
+    pub(crate) fn parts(&self) -> Vec<&str> {
+        let mut parts = vec![self.name.as_str()];
+        match &self.transport {
+            Ok(transport @ Transport::Stdio(stdio)) => {
+                parts.extend([transport.label(), stdio.command.value.reveal()]);
+                parts.extend(stdio.arguments.iter().map(|argument| argument.value.reveal()));
+                parts.push("env");
+                parts.extend(stdio.environment.iter().flat_map(|(name, text)| [name.as_str(), text.value.reveal()]));
+            }
+            Ok(transport @ (Transport::Http(remote) | Transport::Sse(remote) | Transport::WebSocket(remote))) => {
+                parts.extend([transport.label(), remote.url.value.reveal()]);
+                parts.extend(remote.headers.iter().flat_map(|(name, text)| [name.as_str(), text.value.reveal()]));
+                parts.extend(remote.helper.iter().map(|helper| helper.command.as_str()));
+            }
+            Err(reason) => parts.push(reason),
+        }
+        parts
+    }
+
     /// Every value of the entry that must be masked: `env` entries, headers and the variables used.
     pub(crate) fn secrets(&self) -> Vec<&Secret> {
         let values: Vec<&Secret> = match &self.transport {

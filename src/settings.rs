@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use clap::ColorChoice;
 
-use crate::cli::{Cli, Command, CommonArgs};
+use crate::cli::{Cli, Command, CommonArgs, HookArgs};
 use crate::environment::Environment;
 use crate::error::Error;
 use crate::files;
@@ -104,10 +104,66 @@ pub(crate) enum Job {
     },
     /// Print the tables.
     Tools,
+    /// Guard the calls of a session.
+    Hook(Hook),
     /// Print completions for a shell.
     Completions(clap_complete::Shell),
     /// Print the manual page.
     Man,
+}
+
+/// What belongs to the guard alone.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct Hook {
+    /// Whether the answer is JSON on standard output.
+    pub(crate) json: bool,
+    /// Whether nothing is blocked.
+    pub(crate) fail_open: bool,
+    /// Whether a guard that cannot work blocks.
+    pub(crate) fail_closed: bool,
+    /// Whose records are to be forgotten, in place of guarding.
+    pub(crate) reset: Option<Reset>,
+    /// Where records are kept, where that was said.
+    pub(crate) file: Option<PathBuf>,
+}
+
+/// Whose records are to be forgotten.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Reset {
+    /// Everybody's.
+    All,
+    /// This server's, wherever it is configured.
+    Server(String),
+}
+
+impl Hook {
+    /// # Errors
+    /// [`Error::Usage`] for options that mean nothing to a guard.
+    fn new(args: HookArgs, common: &CommonArgs) -> Result<Self, Error> {
+        let strangers = [
+            (common.client.is_some(), "--client"),
+            (common.lock.is_some(), "--lock"),
+            (common.run_timeout.is_some(), "--run-timeout"),
+            (!common.servers.is_empty(), "--server"),
+            (!common.optional.is_empty(), "--optional"),
+            (!(common.deny.is_empty() && common.warn.is_empty() && common.allow.is_empty()), "--deny, --warn, --allow"),
+            (common.strict, "--strict"),
+            (common.jobs.is_some(), "--jobs"),
+            (!common.formats.is_empty(), "--format"),
+            (common.quiet, "--quiet"),
+        ];
+        if let Some((_, option)) = strangers.iter().find(|(is_given, _)| *is_given) {
+            return Err(Error::Usage(format!("{option} does not go with hook")));
+        }
+        let reset = args.reset.map(|server| server.map_or(Reset::All, Reset::Server));
+        Ok(Self {
+            json: args.json,
+            fail_open: args.fail_open,
+            fail_closed: args.fail_closed,
+            reset,
+            file: args.health_file,
+        })
+    }
 }
 
 /// What belongs to the check alone.
@@ -165,11 +221,11 @@ impl Settings {
     /// [`Error::Usage`] when a variable has no usable value, or two reports want standard output.
     pub(crate) fn new(cli: Cli, environment: &Environment) -> Result<Self, Error> {
         let output = Output::asked_for(&cli, environment);
-        let paths = cli.common.formats.iter().filter_map(|spec| spec.path.as_ref());
-        if let Some(path) = paths.into_iter().find(|path| is_input(path, &cli, environment)) {
-            let message = format!("a report must not take the place of {}, which is read", path.display());
-            return Err(Error::Usage(message));
-        }
+        check_options(&cli, environment)?;
+        let command = match cli.command {
+            Some(Command::Hook(args)) => return Self::of_hook(args, cli.common, output, environment),
+            command => command,
+        };
         let CommonArgs {
             config, client, lock, timeout, run_timeout, servers, skipped, optional, protocol, jobs, ..
         } = cli.common;
@@ -179,24 +235,18 @@ impl Settings {
         };
         let configs =
             if config.is_empty() { path_from(environment, "MCP_CONFIG").into_iter().collect() } else { config };
-        let is_of_lock =
-            cli.lock.update_lock || cli.lock.dry_run || cli.lock.tempfail || !cli.lock.allow_empty.is_empty();
         let is_weighing = cli.common.strict
             || !(cli.common.deny.is_empty() && cli.common.warn.is_empty() && cli.common.allow.is_empty());
         if cli.lock.update_lock && is_weighing {
             let message = "--deny, --warn, --allow and --strict weigh the findings of a check: what must not become the expectation is never written";
             return Err(Error::Usage(message.to_owned()));
         }
-        let is_of_check = cli.lock.is_static || cli.lock.needs_from_rules || !cli.lock.allowed_tools.is_empty();
-        if cli.command.is_some() && (is_of_lock || is_of_check) {
-            let message = "--update-lock, --dry-run, --allow-empty, --tempfail, --static, --allowed-tools and --needs-from-rules do not go with a subcommand";
-            return Err(Error::Usage(message.to_owned()));
-        }
         let update = Job::UpdateLock { dry_run: cli.lock.dry_run, allow_empty: cli.lock.allow_empty };
-        let job = match cli.command {
+        let job = match command {
             Some(Command::Tools) => Job::Tools,
             Some(Command::Completions { shell }) => Job::Completions(shell),
             Some(Command::Man) => Job::Man,
+            Some(Command::Hook(_)) => return Err(Error::Internal("hook is settled above".to_owned())),
             None if cli.lock.update_lock => update,
             None => Job::Check(Check {
                 is_static: cli.lock.is_static,
@@ -222,6 +272,45 @@ impl Settings {
             jobs: jobs.map(usize::from),
             tempfail: cli.lock.tempfail,
             output: Output { formats, ..output },
+        })
+    }
+}
+
+/// Refuses what contradicts itself.
+fn check_options(cli: &Cli, environment: &Environment) -> Result<(), Error> {
+    let paths = cli.common.formats.iter().filter_map(|spec| spec.path.as_ref());
+    if let Some(path) = paths.into_iter().find(|path| is_input(path, cli, environment)) {
+        let message = format!("a report must not take the place of {}, which is read", path.display());
+        return Err(Error::Usage(message));
+    }
+    let is_of_lock = cli.lock.update_lock || cli.lock.dry_run || cli.lock.tempfail || !cli.lock.allow_empty.is_empty();
+    let is_of_check = cli.lock.is_static || cli.lock.needs_from_rules || !cli.lock.allowed_tools.is_empty();
+    if cli.command.is_some() && (is_of_lock || is_of_check) {
+        let message = "--update-lock, --dry-run, --allow-empty, --tempfail, --static, --allowed-tools and --needs-from-rules do not go with a subcommand";
+        return Err(Error::Usage(message.to_owned()));
+    }
+    Ok(())
+}
+
+impl Settings {
+    /// Those of a guard: few options mean something to it, and the variables of the gate mean nothing.
+    fn of_hook(args: HookArgs, common: CommonArgs, output: Output, environment: &Environment) -> Result<Self, Error> {
+        Ok(Self {
+            job: Job::Hook(Hook::new(args, &common)?),
+            configs: common.config,
+            client: Some(Client::Claude),
+            lock: None,
+            timeout: common.timeout,
+            run_timeout: None,
+            only: Vec::new(),
+            skipped: common.skipped,
+            optional: Vec::new(),
+            weights: Weights::default(),
+            network: Network::new(environment),
+            protocol: common.protocol,
+            jobs: None,
+            tempfail: false,
+            output: Output { formats: Vec::new(), summary: None, ..output },
         })
     }
 }

@@ -13,7 +13,7 @@ use crate::interrupt::Interrupt;
 use crate::lens::{self, Listed, Offer};
 use crate::lock::store::Store;
 use crate::observed::{Identity, LeftRunning, Observation, Outcome, Tool, ToolTable};
-use crate::probe::{Limits, probe_all};
+use crate::probe::{Limits, Watcher, probe_all};
 use crate::progress::Progress;
 use crate::redact::Redactor;
 use crate::server::{Server, ServerName, Transport};
@@ -116,20 +116,31 @@ pub(super) fn probe(
         transcript: settings.output.verbose > 1,
     };
     let progress = Progress::new(!settings.output.ci && !settings.output.quiet);
-    let end = probe_all(&wanted, &limits, &interrupt, &progress).map_err(Error::Interrupted)?;
+    let redactor = Redactor::new(servers, environment);
+    let (observations, strays) = observe(&wanted, &limits, &redactor, &interrupt, &progress)?;
     drop(progress);
     // No child is left that would need care: from here on a signal ends the process as usual.
     interrupt.release();
-    let redactor = Redactor::new(servers, environment);
-    let seen = wanted.into_iter().zip(end.observations).map(|(server, observation)| {
-        let observation = redactor.for_server(&server).observation(observation);
-        (server.name, observation)
-    });
-    let mut strays = end.strays;
-    for stray in &mut strays {
+    let seen = wanted.into_iter().map(|server| server.name).zip(observations);
+    Ok(Seen { observations: seen.collect(), strays })
+}
+
+/// Probes these servers. Secrets are gone from what is returned, in their order; beside it are processes that hid from the end of theirs.
+pub(super) fn observe(
+    servers: &[Server],
+    limits: &Limits,
+    redactor: &Redactor,
+    interrupt: &Interrupt,
+    watcher: &dyn Watcher,
+) -> Result<(Vec<Observation>, Vec<LeftRunning>), Error> {
+    let mut end = probe_all(servers, limits, interrupt, watcher).map_err(Error::Interrupted)?;
+    for stray in &mut end.strays {
         stray.name = redactor.mask(&stray.name);
     }
-    Ok(Seen { observations: seen.collect(), strays })
+    let observations = servers.iter().zip(end.observations);
+    let observations =
+        observations.map(|(server, observation)| redactor.for_server(server).observation(observation)).collect();
+    Ok((observations, end.strays))
 }
 
 /// What a run is held against.

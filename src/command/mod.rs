@@ -1,10 +1,15 @@
 //! The only rooms that see everything: each command is the flow, on one screen.
 
+mod answer;
 mod check;
 mod describe;
 mod gather;
+mod guard;
+mod hook;
 mod lock;
 mod tools;
+
+pub(crate) use answer::{as_answer, guards};
 
 use crate::environment::Environment;
 use crate::error::Error;
@@ -22,6 +27,7 @@ pub(crate) fn run(settings: &Settings, environment: &Environment) -> Result<Exit
         Job::Check(check) => check::run(settings, environment, check)?,
         Job::UpdateLock { dry_run, allow_empty } => lock::run(settings, environment, *dry_run, allow_empty)?,
         Job::Tools => tools::run(settings, environment)?,
+        Job::Hook(hook) => return Ok(hook::run(settings, environment, hook)),
         Job::Completions(shell) => return describe::completions(*shell),
         Job::Man => return describe::manual(),
     };

@@ -117,7 +117,8 @@ impl Source for McpJson {
     }
 }
 
-fn server(member: &Member, variables: &Variables, file: &File<'_>) -> Server {
+/// The server of an entry.
+pub(super) fn server(member: &Member, variables: &Variables, file: &File<'_>) -> Server {
     let dialect = expand::Claude { environment: &variables.expanding };
     let mut entry = Entry::new(member, &dialect);
     let transport = if RESERVED.contains(&member.key.as_str()) {

@@ -30,7 +30,7 @@ pub(super) fn reject(servers: &mut [Server], environment: &Environment) -> Vec<F
             findings.push(not_read(member));
         }
     }
-    if let Some(project) = of_folder(environment) {
+    if let Some(project) = of_folder(&project_root(environment), environment) {
         let is_found = |server: &Server| server.origin != Origin::Given;
         let reason = "it is switched off for this folder (disabledMcpServers)";
         mark(servers, project.get("disabledMcpServers"), reason, is_found);
@@ -61,9 +61,40 @@ pub(super) fn restrict(servers: &mut [Server], environment: &Environment) -> Vec
 
 /// Whether somebody has accepted the client's question of trust in exactly this folder.
 pub(super) fn trusts(environment: &Environment) -> bool {
-    let accepted =
-        of_folder(environment).and_then(|project| project.get("hasTrustDialogAccepted").map(|node| node.value.clone()));
+    let accepted = of_folder(&environment.folder, environment)
+        .and_then(|project| project.get("hasTrustDialogAccepted").map(|node| node.value.clone()));
     accepted == Some(Value::Boolean(true))
+}
+
+/// Whether somebody has approved a project's server, by its exact name: in the person's or the machine's settings, in what the person's own
+/// file keeps of this folder, and in the project's settings only where the folder is trusted (`clients.md` 1.3).
+pub(super) fn approves(name: &str, environment: &Environment) -> bool {
+    let is_trusted = trusts(environment);
+    let approved = |root: &Object| {
+        root.get("enableAllProjectMcpServers").is_some_and(|node| node.value == Value::Boolean(true))
+            || root
+                .get("enabledMcpjsonServers")
+                .and_then(Node::array)
+                .unwrap_or_default()
+                .iter()
+                .any(|node| node.text() == Some(name))
+    };
+    let in_settings = settings(environment).iter().any(|path| {
+        let counts = is_trusted || is_of_person(path, environment);
+        let root = if counts { read(path, environment, &mut Vec::new()) } else { None };
+        root.is_some_and(|root| root.object("").is_ok_and(approved))
+    });
+    in_settings || of_folder(&project_root(environment), environment).is_some_and(|project| approved(&project))
+}
+
+/// Names of variables that the project's own settings give a value to. Settings that say where the person's own files are could as well
+/// name themselves as such: then nothing in them is the person's.
+pub(super) fn set_by_project(environment: &Environment) -> Vec<String> {
+    let paths = [".claude/settings.json", ".claude/settings.local.json"].map(|name| environment.folder.join(name));
+    let is_own = paths.iter().all(|path| is_of_person(path, environment));
+    let names: Vec<String> = paths.iter().flat_map(|path| variables(path, environment)).map(|(name, _)| name).collect();
+    let moves_home = names.iter().any(|name| matches!(name.as_str(), "HOME" | "USERPROFILE" | "CLAUDE_CONFIG_DIR"));
+    if is_own && !moves_home { Vec::new() } else { names }
 }
 
 /// Servers of a person's own file.
@@ -77,13 +108,22 @@ pub(super) struct Scopes {
 
 /// The servers of a person's own file.
 pub(super) fn scopes(environment: &Environment) -> Scopes {
-    let servers = |object: Option<&Object>| {
-        let servers = object.and_then(|object| object.get("mcpServers")?.object("").ok());
-        servers.map(|servers| servers.members.clone()).unwrap_or_default()
-    };
-    let root = own_file(environment);
-    let root = root.as_ref().and_then(|root| root.object("").ok());
-    Scopes { local: servers(of_folder(environment).as_ref()), user: servers(root) }
+    Scopes { local: local_servers(environment), user: user_servers(environment) }
+}
+
+/// Those of this folder.
+pub(super) fn local_servers(environment: &Environment) -> Vec<Member> {
+    let folder = project_root(environment).display().to_string();
+    members(own(&["projects", &folder, "mcpServers"], environment))
+}
+
+/// Those of every folder.
+pub(super) fn user_servers(environment: &Environment) -> Vec<Member> {
+    members(own(&["mcpServers"], environment))
+}
+
+fn members(node: Option<Node>) -> Vec<Member> {
+    node.and_then(|node| node.object("").ok().map(|object| object.members.clone())).unwrap_or_default()
 }
 
 /// A file of the machine's keeper takes the place of every other.
@@ -97,24 +137,50 @@ pub(super) fn managed() -> Option<Finding> {
     })
 }
 
-/// A person's own file. It is full of other things: a fault in it is no business of a gate.
-fn own_file(environment: &Environment) -> Option<Node> {
+/// Where a person's own file is.
+pub(super) fn own_path(environment: &Environment) -> Option<PathBuf> {
     let folder = user_folder(environment)?;
-    let path = match environment.setting("CLAUDE_CONFIG_DIR") {
+    Some(match environment.setting("CLAUDE_CONFIG_DIR") {
         Some(_) => folder.join(".claude.json"),
         None => folder.with_file_name(".claude.json"),
-    };
-    read(&path, environment, &mut Vec::new())
+    })
 }
 
-/// What a person's own file says of this folder.
-fn of_folder(environment: &Environment) -> Option<Object> {
-    let root = own_file(environment)?;
-    let projects = root.object("").ok()?.get("projects")?.object("").ok()?;
-    let folder = environment.folder.display().to_string();
+/// What a person's own file says under these keys. It is full of other things: a fault in it is no business of a gate.
+fn own(keys: &[&str], environment: &Environment) -> Option<Node> {
+    let path = own_path(environment)?;
+    let bytes = files::read_own(&path).ok()?;
+    Document::pick(&shown(&path, &environment.folder), &bytes, keys)
+}
+
+/// What a person's own file says of a folder.
+fn of_folder(folder: &Path, environment: &Environment) -> Option<Object> {
+    let name = folder.display().to_string();
     // On Windows the client writes it with the other slash.
-    let project = projects.get(&folder).or_else(|| projects.get(&folder.replace('\\', "/")).filter(|_| cfg!(windows)));
-    project?.object("").ok().cloned()
+    let slashed = || own(&["projects", &name.replace('\\', "/")], environment).filter(|_| cfg!(windows));
+    let node = own(&["projects", &name], environment).or_else(slashed)?;
+    node.object("").ok().cloned()
+}
+
+/// The folder by which a person's own file knows this project: the root of the repository, that of the main one where this is a worktree of
+/// it, and this folder where there is none; links resolved (seen on Claude Code 2.1.332 in nine layouts).
+pub(super) fn project_root(environment: &Environment) -> PathBuf {
+    let folder = files::resolved(&environment.folder);
+    let root = folder.ancestors().find_map(|folder| {
+        let git = folder.join(".git");
+        if git.is_dir() {
+            return Some(folder.to_path_buf());
+        }
+        let pointer = files::read_text(&git).ok()?;
+        let target = folder.join(pointer.strip_prefix("gitdir:")?.trim());
+        // A worktree points into `worktrees` of the main repository; a submodule into `modules` of its own. The main repository has to know
+        // of it: a checkout must not claim to be part of somebody's trusted one.
+        let is_worktree = target.parent().is_some_and(|parent| parent.ends_with("worktrees"))
+            && files::read_text(&target.join("gitdir")).is_ok_and(|back| Path::new(back.trim()) == git);
+        let main = target.ancestors().nth(3).filter(|_| is_worktree);
+        Some(main.map_or_else(|| folder.to_path_buf(), Path::to_path_buf))
+    });
+    root.unwrap_or(folder)
 }
 
 /// The settings that count here; each wins over those before it.

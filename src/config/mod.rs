@@ -1,7 +1,9 @@
 //! Files -> servers: discovery, reading, merging, one client a file. It starts no process and sends nothing.
 
 mod claude;
+mod claude_command;
 mod claude_policy;
+pub(crate) mod claude_running;
 mod claude_settings;
 mod codex;
 mod codex_check;

@@ -123,9 +123,12 @@ const OWN: [&str; 5] = [
     "CLAUDE_CODE_SLACK_TAG_TOKEN",
 ];
 
+/// What the client gives to its hooks, and not to its servers (seen on 2.1.332 in the environments of both).
+const OF_HOOKS: [&str; 4] = ["CLAUDE_CODE_SESSION_ATTENDED", "CLAUDE_EFFORT", "CLAUDE_ENV_FILE", "CLAUDE_PID"];
+
 /// Whether a program does not inherit a variable.
 pub(super) fn is_not_inherited(name: &str) -> bool {
-    name.starts_with("OTEL_") || name == "CLAUDE_CODE_CHILD_SESSION" || OWN.contains(&name)
+    name.starts_with("OTEL_") || name == "CLAUDE_CODE_CHILD_SESSION" || OWN.contains(&name) || OF_HOOKS.contains(&name)
 }
 
 /// Whether a variable reads as empty where a program's entry names it; two of these are inherited all the same.

@@ -1,24 +1,16 @@
 //! A command of the configuration that makes headers (`headersHelper` of Claude Code, `clients.md` 1.5): a shell runs it, it prints a JSON
 //! object of strings, and has ten seconds. One that fails leaves the static headers, as it does in the client.
 
-use std::io::Read;
-use std::sync::{Arc, Mutex, PoisonError, mpsc};
 use std::time::{Duration, Instant};
 
-use super::child::Patience;
 use super::deadline::Deadline;
-use super::system::{self, ChildGroup};
+use super::run::{self, Unfinished};
+use super::system;
 use crate::interrupt::Interrupt;
 use crate::server::{Expanded, HeaderHelper, RemoteServer, Secret};
 
 /// How long a helper may take.
 pub(super) const LONGEST: Duration = Duration::from_secs(10);
-/// How much it may print.
-const MOST: usize = 64 * 1024;
-/// How long its words may take to arrive once it has ended.
-const SETTLING: Duration = Duration::from_millis(100);
-/// How long it may take once it is asked to end.
-const ONCE_ASKED: Duration = Duration::from_millis(200);
 
 /// A server with all its headers.
 pub(super) struct Helped {
@@ -53,49 +45,11 @@ fn run(helper: &HeaderHelper, deadline: Deadline, interrupt: &Interrupt) -> Resu
         command.env_remove(name);
     }
     command.envs(helper.provided.iter().map(|(name, value)| (name, value)));
-    let (mut group, ends) = ChildGroup::spawn(&mut command).map_err(|error| format!("cannot run a shell: {error}"))?;
-    drop(ends.stdin);
-    let (sender, receiver) = mpsc::channel();
-    let (stdout, stderr) = (ends.stdout, ends.stderr);
-    let printed = Arc::new(Mutex::new(Vec::new()));
-    let shared = Arc::clone(&printed);
-    // Both end with the helper and what it has started, which is ended below.
-    std::thread::spawn(move || {
-        if let Some(mut stdout) = stdout {
-            collect(&mut stdout, &shared);
-        }
-        // Nobody waits any more when the time is up.
-        let _ = sender.send(());
-    });
-    std::thread::spawn(move || stderr.map(|mut stderr| std::io::copy(&mut stderr, &mut std::io::sink())));
     let end = (Instant::now() + LONGEST).min(deadline.end());
-    let has_ended = group.wait_until(end, Some(interrupt)).is_some();
-    if has_ended {
-        // What it has left behind may hold the pipe open: its own words are there already.
-        let _ = receiver.recv_timeout(SETTLING);
-    }
-    group.look();
-    let patience = Patience { by_itself: None, once_asked: ONCE_ASKED };
-    let (status, _) = group.end(patience, interrupt);
-    match status {
-        Some(status) if has_ended && status.success() => {
-            Ok(std::mem::take(&mut *printed.lock().unwrap_or_else(PoisonError::into_inner)))
-        }
-        Some(status) if has_ended => Err(format!("it {}", system::describe(status))),
-        _ => Err("it did not end in its time".to_owned()),
-    }
-}
-
-/// Reads to the end, or as much as a helper may print.
-fn collect(stdout: &mut impl Read, printed: &Mutex<Vec<u8>>) {
-    let mut chunk = [0; 4096];
-    while let Ok(length @ 1..) = stdout.read(&mut chunk) {
-        let mut printed = printed.lock().unwrap_or_else(PoisonError::into_inner);
-        printed.extend_from_slice(&chunk[..length]);
-        if printed.len() > MOST {
-            return;
-        }
-    }
+    run::to_its_end(&mut command, end, interrupt).map_err(|error| match error {
+        Unfinished::NotStarted(error) => format!("cannot run a shell: {error}"),
+        Unfinished::Failed(how) => format!("it {how}"),
+    })
 }
 
 fn parse(printed: &[u8]) -> Result<Vec<(String, String)>, String> {

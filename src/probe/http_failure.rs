@@ -2,7 +2,7 @@
 
 use std::error::Error;
 use std::io;
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use super::deadline::Deadline;
 use super::jsonrpc::{self, Incoming, RpcError, Text};
@@ -28,10 +28,11 @@ impl Refusal {
         })
     }
 
-    /// How long to wait before asking again, when the server is only busy (429, 503) and says so in seconds.
+    /// How long to wait before asking again, when the server is only busy (429, 503) and says so: in seconds, or by a date (RFC 9110, 10.2.3).
     pub(super) fn retry_after(&self) -> Option<Duration> {
-        let seconds = self.retry_after.as_ref().filter(|_| matches!(self.status, 429 | 503))?;
-        seconds.trim().parse().ok().map(Duration::from_secs)
+        let after = self.retry_after.as_ref().filter(|_| matches!(self.status, 429 | 503))?.trim();
+        let until = || httpdate::parse_http_date(after).ok()?.duration_since(SystemTime::now()).ok();
+        after.parse().ok().map(Duration::from_secs).or_else(until)
     }
 
     /// What the body says: a JSON-RPC error, or the beginning of its text.
@@ -46,6 +47,7 @@ impl Refusal {
     pub(super) fn into_failure(self, step: Step, has_session: bool) -> ProbeFailure {
         let status = self.status;
         let said = self.said();
+        let retry_after = self.retry_after();
         let detail = match (&self.challenge, &self.retry_after, &self.location) {
             (Some(challenge), _, _) if status == 401 => format!("(WWW-Authenticate: {challenge}) "),
             (_, Some(after), _) => format!("(Retry-After: {after}) "),
@@ -74,6 +76,7 @@ impl Refusal {
         let message = format!("the server answered {step} with HTTP {status}");
         let said = format!("{detail}{said}");
         let failure = ProbeFailure::new(class, step, message).saying(said.trim_end()).with_http_status(status);
+        let failure = ProbeFailure { retry_after, ..failure };
         match help {
             Some(help) => failure.with_help(help),
             None => failure,

@@ -14,7 +14,9 @@ mod jsonrpc;
 mod lines;
 mod opening;
 mod pool;
+mod reconnect;
 mod remote;
+mod run;
 mod session;
 mod sse;
 mod stdio;
@@ -29,6 +31,7 @@ mod windows;
 use std::time::{Duration, Instant};
 
 pub(crate) use pool::{Limits, Watcher, probe_all};
+pub(crate) use reconnect::reconnect;
 
 use deadline::Deadline;
 use http::HttpChannel;

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 /// What each room may use of the others. Whoever is not listed here may use nothing.
-const MAY_USE: [(&str, &[&str]); 27] = [
+const MAY_USE: [(&str, &[&str]); 29] = [
     ("server", &[]),
     ("loose_json", &[]),
     ("text", &[]),
@@ -15,6 +15,8 @@ const MAY_USE: [(&str, &[&str]); 27] = [
     ("interrupt", &[]),
     ("naming", &[]),
     ("network", &["environment"]),
+    ("event", &["loose_json"]),
+    ("health", &["environment", "files", "observed", "server", "text"]),
     ("deviation", &[]),
     ("observed", &["deviation", "server"]),
     ("finding", &["server"]),

@@ -69,14 +69,16 @@ fn help_and_version_are_no_errors() {
     for option in ["--config", "--lock", "--timeout", "MCP_PROBE_TIMEOUT_S", "--update-lock", "Exit codes"] {
         assert!(help.stdout.contains(option), "{option} is missing: {help}");
     }
-    let documented = include_str!("../../docs/cli.md");
-    let lines: Vec<&str> =
-        documented.lines().filter_map(|line| line.strip_prefix("    ").or(line.is_empty().then_some(""))).collect();
-    // clap leaves blanks at the end of some lines.
-    let help = help.stdout.replace("mcp-preflight.exe", "mcp-preflight");
-    let shown: Vec<&str> = help.lines().map(str::trim_end).collect();
-    let (shown, documented) = (shown.join("\n"), lines.join("\n"));
-    assert_eq!(documented.trim(), shown.trim(), "docs/cli.md is not what --help says: put it there");
+    let (gate, hook) = include_str!("../../docs/cli.md").split_once("## mcp-preflight hook").expect("a heading");
+    for (documented, shown) in [(gate, help), (hook, project.run(&["hook", "--help"]).expect(0))] {
+        let indented = |line: &'static str| line.strip_prefix("    ").or(line.is_empty().then_some(""));
+        let lines: Vec<&str> = documented.lines().filter_map(indented).collect();
+        // clap leaves blanks at the end of some lines.
+        let shown = shown.stdout.replace("mcp-preflight.exe", "mcp-preflight");
+        let shown: Vec<&str> = shown.lines().map(str::trim_end).collect();
+        let (shown, documented) = (shown.join("\n"), lines.join("\n"));
+        assert_eq!(documented.trim(), shown.trim(), "docs/cli.md is not what --help says: put it there");
+    }
     assert!(project.run(&["--version"]).expect(0).stdout.starts_with("mcp-preflight "));
 }
 

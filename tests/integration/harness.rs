@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
-use std::io::{BufRead as _, BufReader};
+use std::io::{BufRead as _, BufReader, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 
@@ -148,6 +148,19 @@ impl Project {
     /// Runs the binary.
     pub(crate) fn run(&self, arguments: &[&str]) -> Run {
         self.run_in("", arguments)
+    }
+
+    /// Runs the binary with this on its standard input, as the guard's tests do, which need a shell.
+    #[cfg(unix)]
+    pub(crate) fn run_with(&self, arguments: &[&str], input: &[u8]) -> Run {
+        let mut command = self.command(arguments);
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = command.spawn().expect("the binary");
+        let mut stdin = child.stdin.take().expect("a pipe");
+        // One that has seen enough may have ended.
+        let _ = stdin.write_all(input);
+        drop(stdin);
+        Run::of(&child.wait_with_output().expect("an end"))
     }
 
     /// Runs the binary in a folder below.

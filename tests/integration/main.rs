@@ -15,6 +15,10 @@ mod clients;
 mod config;
 mod formats;
 mod harness;
+#[cfg(unix)]
+mod hook;
+#[cfg(unix)]
+mod hook_scopes;
 mod http;
 mod hygiene;
 mod lock;
