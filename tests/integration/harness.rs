@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
-use std::io::{BufRead as _, BufReader, Write as _};
+use std::io::{BufRead as _, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 
@@ -153,6 +153,7 @@ impl Project {
     /// Runs the binary with this on its standard input, as the guard's tests do, which need a shell.
     #[cfg(unix)]
     pub(crate) fn run_with(&self, arguments: &[&str], input: &[u8]) -> Run {
+        use std::io::Write as _;
         let mut command = self.command(arguments);
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = command.spawn().expect("the binary");
