@@ -207,19 +207,13 @@ fn own_of_folder(folder: &Path, member: Option<&str>, environment: &Environment)
 /// The folder by which a person's own file knows this project: the root of the repository, that of the main one where this is a worktree of
 /// it, and this folder where there is none; links resolved (seen on Claude Code 2.1.332 in nine layouts).
 pub(super) fn project_root(environment: &Environment) -> PathBuf {
-    let folder = environment.folder.canonicalize().unwrap_or_else(|_| environment.folder.clone());
+    let folder = files::resolved(&environment.folder);
     let root = folder.ancestors().find_map(|folder| {
         let git = folder.join(".git");
         let is_root = git.is_dir() || files::read_text(&git).is_ok_and(|text| text.starts_with("gitdir:"));
         is_root.then(|| main_repository(folder).unwrap_or_else(|| folder.to_path_buf()))
     });
-    as_people_write(root.unwrap_or(folder))
-}
-
-/// Windows has a way of its own to write a path whose links are resolved.
-fn as_people_write(path: PathBuf) -> PathBuf {
-    let plain = path.to_str().and_then(|text| text.strip_prefix(r"\\?\")).filter(|_| cfg!(windows)).map(PathBuf::from);
-    plain.unwrap_or(path)
+    root.map_or(folder, |root| files::resolved(&root))
 }
 
 /// The folder of the main repository, where this is a worktree of it: `.git` points to `worktrees/NAME` in the main one's own `.git` folder

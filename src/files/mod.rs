@@ -7,7 +7,7 @@ mod unix;
 mod windows;
 
 use std::io::{self, Read as _};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 #[cfg(unix)]
 use unix as system;
@@ -41,6 +41,17 @@ pub(crate) fn read_own(path: &Path) -> io::Result<Vec<u8>> {
 /// Whether two paths lead to one file.
 pub(crate) fn is_same(path: &Path, other: &Path) -> bool {
     path == other || path.canonicalize().is_ok_and(|path| other.canonicalize().is_ok_and(|other| path == other))
+}
+
+/// A path with its links resolved, as far as they can be.
+pub(crate) fn resolved(path: &Path) -> PathBuf {
+    let Ok(found) = path.canonicalize() else { return path.to_path_buf() };
+    // Windows answers with a form that other programs do not write.
+    let plain = found
+        .to_str()
+        .and_then(|text| text.strip_prefix(r"\\?\"))
+        .filter(|text| cfg!(windows) && !text.starts_with("UNC"));
+    plain.map(PathBuf::from).unwrap_or(found)
 }
 
 /// What is said of folders, devices and pipes.

@@ -4,6 +4,7 @@ use std::process::Command;
 use std::time::{Duration, Instant};
 
 use super::run::{self, After, Unfinished};
+use super::system;
 use crate::interrupt::Interrupt;
 
 /// Runs one within its time, without the variables in `withheld`. What a successful one has started stays: that is the server.
@@ -22,7 +23,9 @@ pub(crate) fn reconnect(
     for name in withheld {
         command.env_remove(name);
     }
-    match run::to_its_end(&mut command, Instant::now() + limit, After::Leave, interrupt) {
+    let found = system::found(command).map_err(Unfinished::NotStarted);
+    let end = Instant::now() + limit;
+    match found.and_then(|mut command| run::to_its_end(&mut command, end, After::Leave, interrupt)) {
         Ok(_) => Ok(()),
         Err(Unfinished::NotStarted(error)) => Err(format!("cannot start {program:?}: {error}")),
         Err(Unfinished::Failed(how)) => Err(format!("{program:?} {how}")),

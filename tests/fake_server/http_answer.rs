@@ -133,9 +133,9 @@ impl Output for Answer {
         if bytes.is_empty() || self.progress != Progress::Chunks {
             return Ok(());
         }
-        self.stream.write_all(format!("{:x}\r\n", bytes.len()).as_bytes())?;
-        self.stream.write_all(bytes)?;
-        self.stream.write_all(b"\r\n")
+        // At once: the answers to two requests may go into one stream.
+        let chunk = [format!("{:x}\r\n", bytes.len()).as_bytes(), bytes, b"\r\n"].concat();
+        self.stream.write_all(&chunk)
     }
 
     fn await_reply(&mut self, id: &Value) {

@@ -9,5 +9,5 @@ mod wait;
 
 pub(super) use child::{ChildGroup, describe, exit_number};
 pub(super) use pipes::Pipes;
-pub(super) use start::{reason, shell, start};
+pub(super) use start::{found, reason, shell, start};
 pub(super) use strays::Strays;

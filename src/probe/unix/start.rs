@@ -14,6 +14,15 @@ pub(in crate::probe) fn shell(line: &str) -> Command {
     command
 }
 
+/// The command as the system finds it by itself.
+///
+/// # Errors
+/// Never; elsewhere there may be no such program.
+#[expect(clippy::unnecessary_wraps, reason = "on other systems it can fail")]
+pub(in crate::probe) fn found(command: Command) -> io::Result<Command> {
+    Ok(command)
+}
+
 /// Starts a command in a group of its own.
 ///
 /// # Errors

@@ -9,7 +9,7 @@ mod strays;
 
 pub(super) use child::{ChildGroup, describe, exit_number};
 pub(super) use pipes::Pipes;
-pub(super) use start::{reason, shell, start};
+pub(super) use start::{found, reason, shell, start};
 pub(super) use strays::Strays;
 
 use std::time::Duration;

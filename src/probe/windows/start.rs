@@ -15,16 +15,16 @@ pub(in crate::probe) fn shell(line: &str) -> Command {
     command
 }
 
-/// Starts a command in a job of its own. A program without an ending is looked for with those of PATHEXT, and a batch file is run by the
-/// standard library, which refuses arguments that the shell would read in its own way.
+/// The command with the file that it means: a program without an ending is looked for with those of PATHEXT, and a batch file is run by
+/// the standard library, which refuses arguments that the shell would read in its own way.
 ///
 /// # Errors
-/// When the system cannot start it.
-pub(in crate::probe) fn start(mut command: Command) -> io::Result<(ChildGroup, Ends)> {
+/// When there is no such program.
+pub(in crate::probe) fn found(command: Command) -> io::Result<Command> {
     let (found, before) = program::resolve(&command)?;
     let mut started = Command::new(found);
     if before.is_empty() && command.get_program() == started.get_program() {
-        return ChildGroup::spawn(&mut command);
+        return Ok(command);
     }
     started.args(before).args(command.get_args());
     for (name, value) in command.get_envs() {
@@ -36,7 +36,15 @@ pub(in crate::probe) fn start(mut command: Command) -> io::Result<(ChildGroup, E
     if let Some(folder) = command.get_current_dir() {
         started.current_dir(folder);
     }
-    ChildGroup::spawn(&mut started)
+    Ok(started)
+}
+
+/// Starts a command in a job of its own.
+///
+/// # Errors
+/// When the system cannot start it.
+pub(in crate::probe) fn start(command: Command) -> io::Result<(ChildGroup, Ends)> {
+    ChildGroup::spawn(&mut found(command)?)
 }
 
 /// Why a command could not be started, in words that lead to the mend, and the mend.
