@@ -254,13 +254,14 @@ mod tests {
             Variables::new(&environment, &untrusted).reconnect("s").map(|found| found.is_some())
         };
         let path = || Untrusted::Names(vec!["Path".to_owned()]);
+        let whole = if cfg!(windows) { "C:/bin/restart" } else { "/bin/restart" };
         for (line, untrusted, expected) in [
             ("restart", none(), Ok(true)),
-            ("/bin/restart", path(), Ok(true)),
+            (whole, path(), Ok(true)),
             ("restart", path(), Err(())),
             ("./restart", none(), Err(())),
             ("bin/restart", none(), Err(())),
-            ("/bin/restart", Untrusted::Unknown, Ok(false)),
+            (whole, Untrusted::Unknown, Ok(false)),
         ] {
             assert_eq!(of(line, untrusted).map_err(drop), expected, "{line}");
         }
