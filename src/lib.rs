@@ -68,7 +68,8 @@ pub fn run() -> ExitCode {
     // A bug must not look like an answer: 70, and every child is ended while the panic unwinds.
     let exit = catch_unwind(start).unwrap_or(Exit::Software);
     // A guard has two answers, whatever happens to it: its client takes every other number for neither.
-    if command::guards(&arguments) { command::as_answer(exit, &arguments) } else { exit }.into()
+    let is_answer = matches!(exit, Exit::Ok | Exit::Blocked);
+    if !is_answer && command::guards(&arguments) { command::as_answer(exit, &arguments) } else { exit }.into()
 }
 
 fn start() -> Exit {

@@ -3,8 +3,10 @@
 use std::ffi::OsString;
 use std::io::Write as _;
 
+use clap::CommandFactory as _;
 use serde_json::json;
 
+use crate::cli::Cli;
 use crate::exit::Exit;
 use crate::settings::Hook;
 use crate::text;
@@ -18,10 +20,31 @@ pub(super) enum Answer {
     Block(String),
 }
 
-/// Whether these arguments of the process are those of a guard that answers an event.
+/// Whether these arguments of the process are those of a guard that answers an event: the first word that is no option, and no option's value,
+/// is `hook`.
 pub(crate) fn guards(arguments: &[OsString]) -> bool {
+    let cli = Cli::command();
+    let takes_value = |word: &str| {
+        let is = |argument: &&clap::Arg| match word.strip_prefix("--") {
+            Some(long) => argument.get_long() == Some(long),
+            // Of `-vt` the last letter counts.
+            None => argument.get_short().is_some() && argument.get_short() == word.chars().last(),
+        };
+        cli.get_arguments().find(is).is_some_and(|argument| argument.get_action().takes_values())
+    };
+    let mut words = arguments.iter().map(|argument| argument.to_string_lossy());
+    let mut command = None;
+    while let Some(word) = words.next() {
+        if !word.starts_with('-') {
+            command = Some(word);
+            break;
+        }
+        if takes_value(&word) {
+            words.next();
+        }
+    }
     let is_reset = |argument: &OsString| argument.to_string_lossy().starts_with("--reset");
-    arguments.first().is_some_and(|first| first == "hook") && !arguments.iter().any(is_reset)
+    command.is_some_and(|command| command == "hook") && !arguments.iter().any(is_reset)
 }
 
 /// The exit code of a guard: what is no answer lets the call through, or blocks it where that was asked for.
@@ -30,11 +53,15 @@ pub(crate) fn as_answer(exit: Exit, arguments: &[OsString]) -> Exit {
     match exit {
         Exit::Ok | Exit::Blocked => exit,
         _ if fails_closed => {
-            say("the guard could not do its work, and --fail-closed was given: the call is blocked");
+            say(
+                "the guard could not do its work, and --fail-closed was given: the call is blocked; do not retry before its command in the client's settings is mended",
+            );
             Exit::Blocked
         }
         _ => {
-            say("the guard could not do its work: the call is let through, unguarded");
+            say(
+                "the guard could not do its work: the call is let through, unguarded; mend the hook's command in the client's settings",
+            );
             Exit::Ok
         }
     }
@@ -55,7 +82,7 @@ pub(super) fn say_all(texts: &[String]) {
 /// Says why the guard cannot work; the call is blocked only where that was asked for.
 pub(super) fn unable(why: &str, hook: &Hook) -> Answer {
     if hook.fail_closed {
-        return Answer::Block(format!("{why} (--fail-closed)"));
+        return Answer::Block(format!("{why} (--fail-closed); do not retry before that is mended"));
     }
     say(why);
     Answer::Allow
@@ -105,7 +132,12 @@ mod tests {
     fn whatever_happens_to_a_guard_is_one_of_two_answers() {
         assert!(guards(&words("hook --json")) && guards(&words("hook")));
         // A gate keeps its numbers, and so does a person who resets.
-        assert!(!guards(&words("--lock hook --nonsense")) && !guards(&words("hook --reset s")) && !guards(&[]));
+        for line in ["-v hook --nonsense", "--timeout 2 hook", "--timeout=2 hook", "-vt 2 hook", "--nonsense hook"] {
+            assert!(guards(&words(line)), "{line}");
+        }
+        for line in ["--lock hook --nonsense", "-l hook", "hook --reset s", "tools hook", ""] {
+            assert!(!guards(&words(line)), "{line}");
+        }
         for exit in [Exit::Usage, Exit::Software, Exit::Io, Exit::Config, Exit::TempFail, Exit::Interrupted(15)] {
             assert_eq!(as_answer(exit, &words("hook")), Exit::Ok);
             assert_eq!(as_answer(exit, &words("hook --fail-closed")), Exit::Blocked);

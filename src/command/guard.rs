@@ -7,8 +7,9 @@ use std::time::{Duration, Instant};
 use super::answer::{Answer, say, say_all, unable};
 use super::gather;
 use super::memory::{Memory, Turn, now};
-use crate::config::claude_running::{self, Called, Running};
+use crate::config::claude_running::{self, Called, Running, Unprobed};
 use crate::environment::Environment;
+use crate::error::{Error, signal_name};
 use crate::event::Call;
 use crate::health::breaker::{Decision, decide};
 use crate::health::file::HealthFile;
@@ -31,6 +32,8 @@ pub(super) struct Guard<'a> {
     configs: Vec<PathBuf>,
     fails_open: bool,
     untrusted: Untrusted,
+    /// Variables whose value the project's settings have taken away.
+    overwritten: Vec<String>,
 }
 
 impl<'a> Guard<'a> {
@@ -58,12 +61,13 @@ impl<'a> Guard<'a> {
         let given = settings.configs.iter().map(|path| here.join(path));
         let configs = given.chain(variables.configs()).collect();
         let fails_open = variables.fails_open();
-        let home = ["HOME", "USERPROFILE", "CLAUDE_CONFIG_DIR", "CLAUDE_PID"].map(str::to_owned);
-        let moved: Vec<String> = home.into_iter().filter(|name| untrusted.has(name)).collect();
-        let environment = environment.without(&moved);
+        let (environment, overwritten) = match &untrusted {
+            Untrusted::Names(names) => claude_running::as_launched(names, &environment),
+            Untrusted::Unknown => (environment, Vec::new()),
+        };
         let policy = Policy { probe: settings.timeout.unwrap_or(policy.probe), ..policy };
         let memory = Memory::new(policy, file);
-        Self { settings, hook, environment, memory, configs, fails_open, untrusted }
+        Self { settings, hook, environment, memory, configs, fails_open, untrusted, overwritten }
     }
 
     /// Whether a variable says that nothing is to be blocked.
@@ -107,8 +111,9 @@ impl<'a> Guard<'a> {
             return self.murmur("the error says nothing of the server: nothing is recorded");
         };
         let key = key(&running);
-        let error = self.redactor(running.entry.as_ref().ok()).mask(&seen::shortened(error));
-        let failure = Failure { code: signal.code, error: seen::without_secrets(&error), wait: signal.wait };
+        let error = self.redactor(running.entry.as_ref().ok()).mask(&seen::on_one_line(error));
+        let error = seen::shortened(&seen::without_secrets(&error));
+        let failure = Failure { code: signal.code, error, wait: signal.wait };
         match &running.entry {
             Ok(server) if signal.is_refutable => {
                 self.memory.doubt(&key);
@@ -141,7 +146,8 @@ impl<'a> Guard<'a> {
         let is_wanted = |running: &Running| {
             // Without a file there is nothing to warm.
             let has_turn = || self.memory.has_place() && matches!(self.memory.turn(&key(running)), Turn::Own(_));
-            running.entry.is_ok() && !self.is_skipped(running) && has_turn()
+            let is_known = running.entry.as_ref().is_ok_and(|server| self.known(server.clone()).is_ok());
+            is_known && !self.is_skipped(running) && has_turn()
         };
         let wanted = running.into_iter().filter(is_wanted);
         let wanted: Vec<(Key, Server)> = wanted.filter_map(|one| Some((key(&one), one.entry.ok()?))).collect();
@@ -168,8 +174,20 @@ impl<'a> Guard<'a> {
         let called = Called { tool: &call.tool, server: call.server.as_deref(), scope: call.scope.as_deref() };
         let mut running = claude_running::find(called, &self.configs, &self.environment);
         running.faults.iter().for_each(|fault| say(&format!("{fault}: its servers are not known")));
-        running.entry = running.entry.map(|server| self.placed(server));
+        running.entry = running.entry.and_then(|server| self.known(server)).map(|server| self.placed(server));
         running
+    }
+
+    /// The server, unless its entry uses a variable that the project's settings have given another value: the client uses the one it was started
+    /// with.
+    fn known(&self, server: Server) -> Result<Server, Unprobed> {
+        let used = server.variables.iter().map(|variable| &variable.name);
+        let names: Vec<&str> = used.filter(|name| self.overwritten.contains(name)).map(String::as_str).collect();
+        if names.is_empty() {
+            return Ok(server);
+        }
+        let why = format!("the project's settings set {}, and what the client uses cannot be told", names.join(", "));
+        Err(Unprobed { why, is_fault: false })
     }
 
     /// The server, to be started where the client was started, not where its session stands.
@@ -183,7 +201,10 @@ impl<'a> Guard<'a> {
     /// What an observation says of the server's health.
     fn judged(&self, observation: &Observation, server: &Server) -> Result<(), Failure> {
         // Once more: a secret that was broken over lines is whole again on one.
-        let masked = |failure: Failure| Failure { error: self.redactor(Some(server)).mask(&failure.error), ..failure };
+        let masked = |failure: Failure| {
+            let error = seen::shortened(&self.redactor(Some(server)).mask(&failure.error));
+            Failure { error, ..failure }
+        };
         seen::judged(observation, server).map_err(masked)
     }
 
@@ -266,7 +287,10 @@ impl<'a> Guard<'a> {
         let redactor = Redactor::new(servers, &self.environment);
         let observed = Interrupt::install().map_err(|error| error.to_string()).and_then(|interrupt| {
             let quiet = Progress::new(false);
-            gather::observe(servers, &limits, &redactor, &interrupt, &quiet).map_err(|error| error.to_string())
+            gather::observe(servers, &limits, &redactor, &interrupt, &quiet).map_err(|error| match error {
+                Error::Interrupted(signal) => format!("a signal came ({})", signal_name(signal)),
+                error => error.to_string(),
+            })
         });
         match observed {
             Ok((observations, _)) => observations,

@@ -71,14 +71,19 @@ fn forget(settings: &Settings, environment: &Environment, hook: &Hook, reset: &R
         Reset::All => None,
         Reset::Server(name) => Some(name.as_str()),
     };
-    let forgotten = Guard::new(settings, environment, hook, None).memory().forget(server);
+    let guard = Guard::new(settings, environment, hook, None);
+    let forgotten = guard.memory().forget(server);
     let said = match forgotten {
         Err(why) => {
             say(&why);
             return Exit::Io;
         }
         Ok(keys) if keys.is_empty() => match server {
-            Some(name) => format!("nothing was known of {name:?}\n"),
+            Some(name) => {
+                let known: Vec<String> = guard.memory().known().iter().map(|key| text::escape(key)).collect();
+                let known = if known.is_empty() { "no server".to_owned() } else { known.join(", ") };
+                format!("nothing was known of {name:?}, only of {known}\n")
+            }
             None => "nothing was known of any server\n".to_owned(),
         },
         Ok(keys) => {

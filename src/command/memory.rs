@@ -48,6 +48,11 @@ impl Memory {
         self.file.as_ref()?.glance().get(key)
     }
 
+    /// Whose records there are.
+    pub(super) fn known(&self) -> Vec<String> {
+        self.file.as_ref().map(|file| file.glance().keys()).unwrap_or_default()
+    }
+
     /// Forgets records.
     ///
     /// # Errors
@@ -135,10 +140,12 @@ impl Memory {
         }
     }
 
-    /// For how long others wait for a probe, and for what may follow it, in milliseconds.
+    /// For how long others wait for a probe, in milliseconds. Once it has failed they need not: that is known then.
     pub(super) fn lease(&self) -> Millis {
-        let longest = 2 * self.policy.probe + self.policy.reconnect;
-        Millis::try_from(longest.as_millis()).unwrap_or(LONGEST_LEASE).saturating_add(GRACE).min(LONGEST_LEASE)
+        Millis::try_from(self.policy.probe.as_millis())
+            .unwrap_or(LONGEST_LEASE)
+            .saturating_add(GRACE)
+            .min(LONGEST_LEASE)
     }
 
     /// Keeps that a probe which began then has failed; nothing where a call has succeeded since, which is the better witness.

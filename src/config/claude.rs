@@ -4,6 +4,7 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use super::claude_own;
 use super::claude_settings::{self, Variables};
 use super::entry::{self, Entry, Field};
 use super::expand;
@@ -98,7 +99,7 @@ impl Source for McpJson {
     /// Only servers of a project can be rejected, or stand behind another one; those of a file given with `--mcp-config` are asked for (1.3).
     fn settle(&self, configuration: &mut Configuration, environment: &Environment) {
         let variables = Variables::read(environment);
-        let scopes = claude_settings::scopes(environment);
+        let scopes = claude_own::scopes(environment);
         for member in &scopes.local {
             let file = File { path: Path::new(""), is_found: true, is_given: false, environment };
             // One of this folder wins over the project's of the same name.

@@ -1,10 +1,13 @@
 //! The command line of the client that started this process, where the system shows it (Linux): servers that the client was started with stand
 //! in no file that could be searched for. The process is believed only when this one descends from it.
 
+use std::collections::BTreeMap;
+
 use crate::environment::Environment;
 
-/// Options of the client that take no value (2.1.332). A word behind any other option may be its value, whatever it looks like.
-const FLAGS: [&str; 28] = [
+/// Options of the client that take no value, or one that cannot begin with a dash (2.1.332). A word behind any other option may be its value,
+/// whatever it looks like.
+const FLAGS: [&str; 39] = [
     "--allow-dangerously-skip-permissions",
     "--ax-screen-reader",
     "--background",
@@ -12,28 +15,42 @@ const FLAGS: [&str; 28] = [
     "--bg",
     "--brief",
     "--chrome",
+    "--cloud",
     "--continue",
     "--dangerously-skip-permissions",
+    "--debug",
     "--desktop",
     "--disable-slash-commands",
     "--exclude-dynamic-system-prompt-sections",
     "--fork-session",
     "--forward-subagent-text",
+    "--from-pr",
     "--ide",
     "--include-hook-events",
     "--include-partial-messages",
     "--no-chrome",
     "--no-session-persistence",
     "--print",
+    "--prompt-suggestions",
+    "--remote-control",
     "--replay-user-messages",
     "--restricted",
+    "--resume",
     "--safe-mode",
     "--strict-mcp-config",
+    "--teleport",
     "--tmux",
     "--verbose",
+    "--worktree",
     "-c",
+    "-d",
     "-p",
+    "-r",
+    "-w",
 ];
+
+/// Options that leave out some of the files in which servers stand.
+const NARROWING: [&str; 4] = ["--bare", "--restricted", "--safe-mode", "--setting-sources"];
 
 /// What the client was told of servers when it was started.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -42,11 +59,20 @@ pub(super) struct CommandLine {
     pub(super) configurations: Vec<String>,
     /// Whether nothing else is used (`--strict-mcp-config`).
     pub(super) is_strict: bool,
+    /// Whether some of the other places may be left out.
+    pub(super) is_narrowed: bool,
+}
+
+/// The variables that the client was started with, whatever its settings have made of them since; `None` where this system does not tell.
+pub(super) fn launched_with(environment: &Environment) -> Option<BTreeMap<String, String>> {
+    let variables = of_client("environ", environment)?;
+    let pair = |variable: &String| variable.split_once('=').map(|(name, value)| (name.to_owned(), value.to_owned()));
+    Some(variables.iter().filter_map(pair).collect())
 }
 
 /// Reads the command line of the client.
 pub(super) fn read(environment: &Environment) -> CommandLine {
-    understood(&words(environment))
+    understood(&of_client("cmdline", environment).unwrap_or_default())
 }
 
 /// `--mcp-config` takes every word up to the next option (`clients.md` 1.3). A prompt, and the value of another option, are no options: what may
@@ -65,28 +91,30 @@ fn understood(words: &[String]) -> CommandLine {
         }
         is_value = word == "--mcp-config";
         if let Some(value) = word.strip_prefix("--mcp-config=") {
+            // Written like this it takes one word.
             line.configurations.push(value.to_owned());
-            is_value = true;
         }
         line.is_strict |= word == "--strict-mcp-config";
+        line.is_narrowed |= NARROWING.iter().any(|option| word.split('=').next() == Some(option));
         may_be_value = !(is_value || word.contains('=') || FLAGS.contains(&word.as_str()));
     }
     line
 }
 
+/// The words of a file that the system keeps of the client.
 #[cfg(target_os = "linux")]
-fn words(environment: &Environment) -> Vec<String> {
+fn of_client(file: &str, environment: &Environment) -> Option<Vec<String>> {
     let client = environment.setting("CLAUDE_PID").and_then(|pid| pid.parse::<u32>().ok());
-    let Some(client) = client.filter(|pid| is_ancestor(*pid)) else { return Vec::new() };
-    let line = std::fs::read(format!("/proc/{client}/cmdline")).unwrap_or_default();
+    let client = client.filter(|pid| is_ancestor(*pid))?;
+    let words = std::fs::read(format!("/proc/{client}/{file}")).ok()?;
     // Each word ends with a zero, the last one, too.
-    let line = line.strip_suffix(&[0]).unwrap_or(&line);
-    line.split(|byte| *byte == 0).map(|word| String::from_utf8_lossy(word).into_owned()).collect()
+    let words = words.strip_suffix(&[0]).unwrap_or(&words);
+    Some(words.split(|byte| *byte == 0).map(|word| String::from_utf8_lossy(word).into_owned()).collect())
 }
 
 #[cfg(not(target_os = "linux"))]
-fn words(_: &Environment) -> Vec<String> {
-    Vec::new()
+fn of_client(_: &str, _: &Environment) -> Option<Vec<String>> {
+    None
 }
 
 #[cfg(target_os = "linux")]
@@ -122,7 +150,8 @@ mod tests {
         assert!(FLAGS.is_sorted());
         let rows = [
             ("claude -p hi --mcp-config a.json b.json --strict-mcp-config x", &["a.json", "b.json"][..], true),
-            ("claude --mcp-config={} c.json -p", &["{}", "c.json"], false),
+            ("claude --mcp-config={} c.json -p", &["{}"], false),
+            ("claude -p --debug --mcp-config c", &["c"], false),
             ("claude -p --mcp-config", &[], false),
             ("claude --mcp-config a --mcp-config b", &["a", "b"], false),
             ("node cli.js --model x --allowedTools a b --mcp-config c", &["c"], false),
@@ -142,6 +171,7 @@ mod tests {
             "claude -p --append-system-prompt --mcp-config={}",
             "claude -p --append-system-prompt --mcp-config a",
             "claude --some-later-option --strict-mcp-config",
+            "claude -p --mcp-config=a.json {}",
         ] {
             let (values, is_strict) = values(line);
             assert!(!is_strict && !values.iter().any(|value| value == "{}"), "{line}: {values:?}");

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use super::claude::{self, McpJson};
 use super::claude_command;
+use super::claude_own;
 use super::claude_settings::{self, MANAGED_SERVERS, Variables};
 use super::{File, Source as _, entry};
 use crate::document::{Document, Member, Syntax};
@@ -64,6 +65,23 @@ struct Configured<'a> {
     faults: Vec<String>,
 }
 
+/// What keeps the client's other places from being known.
+const NARROWED: &str = "the client was started with an option that leaves out some of its servers, and the event does not say which it runs";
+
+/// The environment as it was when the client was started: names that its settings have given another value since have their own again. With
+/// it the names of which that cannot be told.
+pub(crate) fn as_launched(names: &[String], environment: &Environment) -> (Environment, Vec<String>) {
+    if names.is_empty() {
+        return (environment.clone(), Vec::new());
+    }
+    let launched = claude_command::launched_with(environment);
+    let rest = environment.without(names);
+    match launched {
+        Some(mut launched) => (rest.with(names.iter().filter_map(|name| launched.remove_entry(name))), Vec::new()),
+        None => (rest, names.to_vec()),
+    }
+}
+
 /// The server of a call.
 pub(crate) fn find(called: Called<'_>, given: &[PathBuf], environment: &Environment) -> Running {
     let is_meant = |name: &str| match called.server {
@@ -91,10 +109,17 @@ pub(crate) fn find(called: Called<'_>, given: &[PathBuf], environment: &Environm
         (name, _) => {
             configured.add_given(given);
             configured.add_command_line();
-            if !claude_command::read(environment).is_strict {
+            let line = claude_command::read(environment);
+            if !line.is_strict {
                 configured.add_all();
             }
-            by_precedence(&mut configured, name, called.tool)
+            let found = by_precedence(&mut configured, name, called.tool);
+            if line.is_narrowed && found.entry.is_ok() {
+                let why = NARROWED.to_owned();
+                Running { entry: Err(Unprobed { why, is_fault: false }), ..found }
+            } else {
+                found
+            }
         }
     };
     Running { faults: configured.faults, ..found }
@@ -104,7 +129,12 @@ pub(crate) fn find(called: Called<'_>, given: &[PathBuf], environment: &Environm
 pub(crate) fn all(given: &[PathBuf], environment: &Environment) -> (Vec<Running>, Vec<String>) {
     let mut configured = Configured::new(environment, &|_| true);
     configured.add_given(given);
-    configured.add_all();
+    let line = claude_command::read(environment);
+    if line.is_narrowed {
+        configured.faults.push(NARROWED.to_owned());
+    } else if !line.is_strict {
+        configured.add_all();
+    }
     configured.restrict();
     let (mut running, mut left_out): (Vec<Running>, Vec<String>) = (Vec::new(), configured.faults);
     for scope in configured.scopes {
@@ -218,24 +248,24 @@ impl<'a> Configured<'a> {
 
     /// The servers of the person's own file for this folder.
     fn add_local(&mut self) {
-        let root = claude_settings::project_root(self.environment);
+        let root = claude_own::project_root(self.environment);
         let source = format!("{}, for {}", self.own_path(), root.display());
-        self.add("local", source, Path::new(""), &claude_settings::local_servers(self.environment));
+        self.add("local", source, Path::new(""), &claude_own::local_servers(self.environment));
     }
 
     /// Those for every folder.
     fn add_user(&mut self) {
         let source = self.own_path();
-        self.add("user", source, Path::new(""), &claude_settings::user_servers(self.environment));
+        self.add("user", source, Path::new(""), &claude_own::user_servers(self.environment));
     }
 
     fn note_own_fault(&mut self) {
-        let fault = claude_settings::own_fault(self.environment);
+        let fault = claude_own::own_fault(self.environment);
         self.faults.extend(fault.filter(|fault| !self.faults.contains(fault)));
     }
 
     fn own_path(&self) -> String {
-        claude_settings::own_path(self.environment).map(|path| path.display().to_string()).unwrap_or_default()
+        claude_own::own_path(self.environment).map(|path| path.display().to_string()).unwrap_or_default()
     }
 
     /// What the client was started with (`--mcp-config`), as far as this system tells.
@@ -307,6 +337,8 @@ impl<'a> Configured<'a> {
         let why = match scope {
             "any" => "no configuration that is read here has it (a plugin's or a connector's is not)".to_owned(),
             "dynamic" => "the client was started with its entry (--mcp-config), which cannot be seen from here: name the file with `hook --config FILE`, or in MCP_PREFLIGHT_CONFIG_PATH".to_owned(),
+            "project" => format!("no .mcp.json in {} or above has it", self.environment.folder.display()),
+            "local" | "user" => format!("{} has it not, in the scope {scope:?}", self.own_path()),
             _ if is_read_here => format!("no configuration of the scope {scope:?} has it"),
             _ => format!("servers of the scope {scope:?} are not probed"),
         };

@@ -1,13 +1,13 @@
 //! What Claude Code's settings say of servers: which ones of a project are rejected (`clients.md` 1.3), and look-alikes that nobody reads.
 
-use std::io;
 use std::path::{Path, PathBuf};
 
+use super::claude_own::{of_folder, project_root, user_folder};
 use super::claude_policy::Policy;
 pub(super) use super::machine::MANAGED_SERVERS;
 use super::machine::MANAGED_SETTINGS;
 use super::shown;
-use crate::document::{Document, Member, Node, Object, Syntax, Value};
+use crate::document::{Document, Member, Node, Syntax, Value};
 use crate::environment::Environment;
 use crate::files;
 use crate::finding::{Code, Finding, Severity};
@@ -31,10 +31,9 @@ pub(super) fn reject(servers: &mut [Server], environment: &Environment) -> Vec<F
             findings.push(not_read(member));
         }
     }
-    if let Some(project) = of_folder(&project_root(environment), environment) {
+    if let Some(names) = of_folder(&project_root(environment), "disabledMcpServers", environment) {
         let is_found = |server: &Server| server.origin != Origin::Given;
-        let reason = "it is switched off for this folder (disabledMcpServers)";
-        mark(servers, project.get("disabledMcpServers"), reason, is_found);
+        mark(servers, Some(&names), "it is switched off for this folder (disabledMcpServers)", is_found);
     }
     findings.extend(LOOK_ALIKES.iter().filter_map(|name| look_alike(name, environment)));
     findings
@@ -62,44 +61,42 @@ pub(super) fn restrict(servers: &mut [Server], environment: &Environment) -> Vec
 
 /// Whether somebody has accepted the client's question of trust in exactly this folder.
 pub(super) fn trusts(environment: &Environment) -> bool {
-    let accepted = of_folder(&environment.folder, environment)
-        .and_then(|project| project.get("hasTrustDialogAccepted").map(|node| node.value.clone()));
-    accepted == Some(Value::Boolean(true))
+    let accepted = of_folder(&environment.folder, "hasTrustDialogAccepted", environment);
+    accepted.is_some_and(|node| node.value == Value::Boolean(true))
 }
 
 /// Whether somebody has approved a project's server, by its exact name: in the person's or the machine's settings, in what the person's own
 /// file keeps of this folder, and in the project's settings only where the folder is trusted (`clients.md` 1.3).
 pub(super) fn approves(name: &str, environment: &Environment) -> bool {
     let is_trusted = trusts(environment);
-    let approved = |root: &Object| {
-        root.get("enableAllProjectMcpServers").is_some_and(|node| node.value == Value::Boolean(true))
-            || root
-                .get("enabledMcpjsonServers")
-                .and_then(Node::array)
-                .unwrap_or_default()
-                .iter()
-                .any(|node| node.text() == Some(name))
+    let all = |node: Option<&Node>| node.is_some_and(|node| node.value == Value::Boolean(true));
+    let named = |node: Option<&Node>| {
+        node.and_then(Node::array).unwrap_or_default().iter().any(|node| node.text() == Some(name))
     };
+    let (every, some) = ("enableAllProjectMcpServers", "enabledMcpjsonServers");
     let in_settings = settings(environment).iter().any(|path| {
         let counts = is_trusted || is_of_person(path, environment);
         let root = if counts { read(path, environment, &mut Vec::new()) } else { None };
-        root.is_some_and(|root| root.object("").is_ok_and(approved))
+        let root = root.as_ref().and_then(|root| root.object("").ok());
+        root.is_some_and(|root| all(root.get(every)) || named(root.get(some)))
     });
-    in_settings || of_folder(&project_root(environment), environment).is_some_and(|project| approved(&project))
+    let of_root = |member: &str| of_folder(&project_root(environment), member, environment);
+    in_settings || all(of_root(every).as_ref()) || named(of_root(some).as_ref())
 }
 
 /// Names of variables that the project's own settings give a value to, or `None` where that cannot be told: settings that are there, and
 /// that the client may read where this tool cannot. Settings that say where the person's own files are could as well name themselves as
 /// such: then nothing in them is the person's.
 pub(super) fn set_by_project(environment: &Environment) -> Option<Vec<String>> {
-    let paths = [".claude/settings.json", ".claude/settings.local.json"].map(|name| environment.folder.join(name));
+    let paths = of_project(environment);
     let is_own = paths.iter().all(|path| is_of_person(path, environment));
     let mut names = Vec::new();
     for path in &paths {
         let bytes = match files::read_own(path) {
             Ok(bytes) => bytes,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
-            Err(_) => return None,
+            // A file that is only too large for this tool may be read by the client; what is none it passes over.
+            Err(_) if path.is_file() => return None,
+            Err(_) => continue,
         };
         // Picked, so that whatever else stands there does not hide it. What is no JSON the client does not read, either.
         if let Some(node) = Document::pick("", &bytes, &["env"])
@@ -110,34 +107,6 @@ pub(super) fn set_by_project(environment: &Environment) -> Option<Vec<String>> {
     }
     let moves_home = names.iter().any(|name| matches!(name.as_str(), "HOME" | "USERPROFILE" | "CLAUDE_CONFIG_DIR"));
     Some(if is_own && !moves_home { Vec::new() } else { names })
-}
-
-/// Servers of a person's own file.
-#[derive(Debug, Default)]
-pub(super) struct Scopes {
-    /// Of this folder; they win over the project's.
-    pub(super) local: Vec<Member>,
-    /// Of every folder; the project's win over them.
-    pub(super) user: Vec<Member>,
-}
-
-/// The servers of a person's own file.
-pub(super) fn scopes(environment: &Environment) -> Scopes {
-    Scopes { local: local_servers(environment), user: user_servers(environment) }
-}
-
-/// Those of this folder.
-pub(super) fn local_servers(environment: &Environment) -> Vec<Member> {
-    members(own_of_folder(&project_root(environment), Some("mcpServers"), environment))
-}
-
-/// Those of every folder.
-pub(super) fn user_servers(environment: &Environment) -> Vec<Member> {
-    members(own(&["mcpServers"], environment))
-}
-
-fn members(node: Option<Node>) -> Vec<Member> {
-    node.and_then(|node| node.object("").ok().map(|object| object.members.clone())).unwrap_or_default()
 }
 
 /// A file of the machine's keeper takes the place of every other.
@@ -151,104 +120,23 @@ pub(super) fn managed() -> Option<Finding> {
     })
 }
 
-/// Where a person's own file is.
-pub(super) fn own_path(environment: &Environment) -> Option<PathBuf> {
-    let folder = user_folder(environment)?;
-    Some(match environment.setting("CLAUDE_CONFIG_DIR") {
-        Some(_) => folder.join(".claude.json"),
-        None => folder.with_file_name(".claude.json"),
-    })
-}
-
-/// What a person's own file says under these keys. It is full of other things: a fault in it is no business of a gate.
-fn own(keys: &[&str], environment: &Environment) -> Option<Node> {
-    let path = own_path(environment)?;
-    let bytes = files::read_own(&path).ok()?;
-    Document::pick(&shown(&path, &environment.folder), &bytes, keys)
-}
-
-/// What keeps the person's own file from being read, where it is there.
-pub(super) fn own_fault(environment: &Environment) -> Option<String> {
-    let path = own_path(environment)?;
-    let bytes = match files::read_own(&path) {
-        Ok(bytes) => bytes,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return None,
-        Err(error) => return Some(format!("cannot read {}: {error}", path.display())),
-    };
-    let servers = Document::pick("", &bytes, &["mcpServers"]);
-    if servers.as_ref().is_some_and(|servers| servers.object("").is_ok()) {
-        return None;
-    }
-    let document = Document::new(path.display().to_string(), &bytes);
-    match document.parse(Syntax::LastWins) {
-        _ if servers.is_some() => Some(format!("{}: mcpServers is no object", path.display())),
-        Err(fault) if !document.is_blank() => Some(format!("{}: {}", fault.location, fault.message)),
-        _ => None,
-    }
-}
-
-/// What a person's own file says of a folder.
-fn of_folder(folder: &Path, environment: &Environment) -> Option<Object> {
-    let node = own_of_folder(folder, None, environment)?;
-    node.object("").ok().cloned()
-}
-
-/// The same, or one member of it.
-fn own_of_folder(folder: &Path, member: Option<&str>, environment: &Environment) -> Option<Node> {
-    let folder = folder.display().to_string();
-    let of = |folder: &str| {
-        let keys: Vec<&str> = ["projects", folder].into_iter().chain(member).collect();
-        own(&keys, environment)
-    };
-    // On Windows the client writes it with the other slash.
-    of(&folder).or_else(|| if cfg!(windows) { of(&folder.replace('\\', "/")) } else { None })
-}
-
-/// The folder by which a person's own file knows this project: the root of the repository, that of the main one where this is a worktree of
-/// it, and this folder where there is none; links resolved (seen on Claude Code 2.1.332 in nine layouts).
-pub(super) fn project_root(environment: &Environment) -> PathBuf {
-    let folder = files::resolved(&environment.folder);
-    let root = folder.ancestors().find_map(|folder| {
-        let git = folder.join(".git");
-        let is_root = git.is_dir() || files::read_text(&git).is_ok_and(|text| text.starts_with("gitdir:"));
-        is_root.then(|| main_repository(folder).unwrap_or_else(|| folder.to_path_buf()))
-    });
-    root.map_or(folder, |root| files::resolved(&root))
-}
-
-/// The folder of the main repository, where this is a worktree of it: `.git` points to `worktrees/NAME` in the main one's own `.git` folder
-/// (a submodule's points elsewhere), and that points back. A checkout must not claim to be part of somebody's trusted one.
-fn main_repository(folder: &Path) -> Option<PathBuf> {
-    let git = folder.join(".git");
-    let pointer = files::read_text(&git).ok()?;
-    let target = folder.join(pointer.strip_prefix("gitdir:")?.trim()).canonicalize().ok()?;
-    let (worktrees, common) = (target.parent()?, target.parent()?.parent()?);
-    let points_to = |name: &str, wanted: &Path| {
-        let text = files::read_text(&target.join(name)).ok()?;
-        Some(target.join(text.trim()).canonicalize().ok()? == *wanted)
-    };
-    let is_worktree = worktrees.file_name()? == "worktrees"
-        && common.file_name()? == ".git"
-        && points_to("commondir", common)?
-        && points_to("gitdir", &git)?;
-    if is_worktree { common.parent().map(Path::to_path_buf) } else { None }
+/// Settings of the project: those of this folder, and what the root of its repository keeps for one person alone (seen on 2.1.332: of the root's
+/// two files only that one, committed or not; in a worktree the main repository's).
+fn of_project(environment: &Environment) -> Vec<PathBuf> {
+    let here = [".claude/settings.json", ".claude/settings.local.json"].map(|name| environment.folder.join(name));
+    let of_root = project_root(environment).join(".claude/settings.local.json");
+    let is_elsewhere = !here.iter().any(|path| files::is_same(path, &of_root));
+    here.into_iter().chain(is_elsewhere.then_some(of_root)).collect()
 }
 
 /// The settings that count here; each wins over those before it.
 fn settings(environment: &Environment) -> Vec<PathBuf> {
     let user = user_folder(environment).map(|folder| folder.join("settings.json"));
-    let project = environment.folder.join(".claude");
     let mut paths: Vec<PathBuf> = user.into_iter().collect();
-    paths.extend([project.join("settings.json"), project.join("settings.local.json")]);
+    paths.extend(of_project(environment));
     paths.push(PathBuf::from(MANAGED_SETTINGS));
     paths.dedup();
     paths
-}
-
-/// Where a person's own files are.
-fn user_folder(environment: &Environment) -> Option<PathBuf> {
-    let named = environment.setting("CLAUDE_CONFIG_DIR").map(PathBuf::from);
-    named.or_else(|| environment.home().map(|home| home.join(".claude")))
 }
 
 fn read(path: &Path, environment: &Environment, findings: &mut Vec<Finding>) -> Option<Node> {
@@ -279,7 +167,7 @@ fn mark(servers: &mut [Server], names: Option<&Node>, reason: &str, is_meant: fn
 
 /// Whether these settings are the person's, or those of the machine: a project cannot give itself more.
 fn is_of_person(path: &Path, environment: &Environment) -> bool {
-    !path.starts_with(environment.folder.join(".claude"))
+    !of_project(environment).iter().any(|other| other == path)
         || user_folder(environment).is_some_and(|folder| path.starts_with(folder))
 }
 

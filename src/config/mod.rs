@@ -2,6 +2,7 @@
 
 mod claude;
 mod claude_command;
+mod claude_own;
 mod claude_policy;
 pub(crate) mod claude_running;
 mod claude_settings;

@@ -32,7 +32,7 @@ pub(crate) struct Failed<'a> {
 
 /// The longest wait that is read out of prose, in milliseconds.
 const LONGEST_WAIT: Millis = 600_000;
-/// The longest text that is an endpoint's own answer, and not a tool's about somebody else's.
+/// The longest body that is an endpoint's own refusal, and not a tool's words about something else.
 const LONGEST_ANSWER: usize = 160;
 
 /// How long to wait, in the many ways in which that is said.
@@ -60,15 +60,17 @@ const STATUSES: [(u16, &[&str]); 4] = [
     (503, &["service unavailable", "overloaded", "temporarily unavailable"]),
 ];
 
-/// What begins the text of a connection that broke or never was.
-const BROKEN: [&str; 19] = [
+/// What the client itself says of a connection that broke, at the beginning.
+const BROKEN: [&str; 5] = [
     "connection closed",
-    "connection lost",
-    "connection reset",
-    "connection refused",
-    "connection failed",
-    "connection error",
-    "connect econnrefused",
+    "request timed out",
+    "not connected",
+    "econnreset: the socket connection was closed unexpectedly",
+    "unable to connect. is the computer able to access the url",
+];
+
+/// The same in anybody's words, anywhere.
+const BROKEN_INSIDE: [&str; 16] = [
     "econnrefused",
     "econnreset",
     "enotfound",
@@ -78,24 +80,12 @@ const BROKEN: [&str; 19] = [
     "getaddrinfo",
     "socket hang up",
     "fetch failed",
-    "request timed out",
-    "unable to connect",
-    "not connected",
-];
-
-/// The same, inside of other words.
-const BROKEN_INSIDE: [&str; 12] = [
-    "econnrefused",
-    "econnreset",
-    "enotfound",
-    "eai_again",
-    "etimedout",
-    "socket hang up",
     "timed out",
-    "connection closed",
+    "unable to connect",
     "connection lost",
     "connection reset",
     "connection failed",
+    "connection error",
     "connection refused",
 ];
 
@@ -152,8 +142,8 @@ fn certain(text: &str, failed: Failed<'_>) -> Option<FailureCode> {
     }
     if let Some(answer) = text.strip_prefix("error posting to endpoint") {
         // The client tells the body, and not the status; older ones did.
-        let number = answer.trim_start_matches([' ', '(', ':']);
-        let known = status_of(number).or_else(|| status_inside(answer)).filter(|_| failed.is_remote);
+        let known = status_of(answer.trim_start_matches([' ', '(', ':'])).or_else(|| status_of_body(answer));
+        let known = known.filter(|_| failed.is_remote);
         return known.map(FailureCode::Status).or_else(|| Some(FailureCode::Word("http-status".to_owned())));
     }
     if text.starts_with("unexpected content type") {
@@ -162,8 +152,7 @@ fn certain(text: &str, failed: Failed<'_>) -> Option<FailureCode> {
     if BROKEN.iter().any(|words| text.starts_with(words)) {
         return transport();
     }
-    let is_answer = failed.is_remote && text.len() <= LONGEST_ANSWER && !text.contains("://");
-    status_of(text).filter(|_| is_answer).map(FailureCode::Status)
+    None
 }
 
 /// What the client says of a server, whose name comes first and may hold anything.
@@ -194,6 +183,16 @@ fn status_of(text: &str) -> Option<u16> {
         let has_words = after.trim_start_matches([' ', ':', ')', '-']).starts_with(words[0]);
         (is_whole && (is_named || has_words)).then_some(*status)
     })
+}
+
+/// A refusal in a status's own words, short, and no answer of the protocol (those are about a call).
+fn status_of_body(body: &str) -> Option<u16> {
+    let is_refusal = body.len() <= LONGEST_ANSWER && !body.contains("jsonrpc") && !body.contains("\"code\":");
+    let is = |words: &[&str]| {
+        words.first().is_some_and(|own| body.contains(own))
+            || words.contains(&"rate limit") && body.contains("rate limit")
+    };
+    STATUSES.iter().find(|(_, words)| is_refusal && is(words)).map(|(status, _)| *status)
 }
 
 fn status_inside(text: &str) -> Option<u16> {
@@ -262,18 +261,11 @@ mod tests {
                 "ECONNRESET: The socket connection was closed unexpectedly. For more information, pass `verbose: true` in the second argument to fetch()",
                 "transport",
             ),
-            ("connect ECONNREFUSED 127.0.0.1:9", "transport"),
-            ("getaddrinfo ENOTFOUND mcp.invalid", "transport"),
-            ("TypeError: fetch failed", "transport"),
-            ("socket hang up", "transport"),
             ("Error POSTing to endpoint: {\"error\":\"nope\"}", "http-status"),
             ("Error POSTing to endpoint: {\"error\":\"Too Many Requests\"}", "429"),
             ("Error POSTing to endpoint (HTTP 503): busy", "503"),
             ("Streamable HTTP error: Error POSTing to endpoint: Unauthorized", "401"),
             ("Unexpected content type: text/html", "http-status"),
-            ("503 Service Unavailable", "503"),
-            ("HTTP 429: Too Many Requests", "429"),
-            ("Error: HTTP 401 Unauthorized", "401"),
         ];
         for (text, expected) in rows {
             let is_status = expected.parse::<u16>().is_ok();
@@ -298,6 +290,15 @@ mod tests {
             ("429 hosts scanned; wait 60 min", "429"),
             ("429 Too Many Requests for https://example.com (retry-after: 3600)", "429"),
             ("Service temporarily unavailable", "503"),
+            ("403 Forbidden", "403"),
+            ("HTTP 403 Forbidden: you may not read repo x/y", "403"),
+            ("Error: HTTP 503 Service Unavailable", "503"),
+            ("status 401: token for jira is invalid", "401"),
+            ("connect ECONNREFUSED 127.0.0.1:5432", "transport"),
+            ("getaddrinfo ENOTFOUND mcp.invalid", "transport"),
+            ("TypeError: fetch failed", "transport"),
+            ("socket hang up", "transport"),
+            ("Unable to connect to database prod", "transport"),
         ];
         for (text, expected) in suspicions {
             for failed in [LOCAL, REMOTE] {
@@ -305,7 +306,15 @@ mod tests {
                 assert_eq!(classify(text, failed).expect("a signal").wait, None);
             }
         }
-        assert_eq!(code("503 Service Unavailable", LOCAL), Some(("503".to_owned(), false, true)));
+        // The body of an answer is the endpoint's only where it says nothing of a call.
+        for body in [
+            r#"{"error":{"code":-32602,"message":"row 401 is bad"}}"#,
+            r#"{"jsonrpc":"2.0","error":{"message":"forbidden"}}"#,
+            "row 401 is bad",
+        ] {
+            let text = format!("Error POSTing to endpoint: {body}");
+            assert_eq!(code(&text, REMOTE), Some(("http-status".to_owned(), true, true)), "{text}");
+        }
         for text in ["", "no such file", "row 4010 is bad", "v1.403 is old", "issue #x503y", "invalid argument: name"] {
             assert_eq!(code(text, REMOTE), None, "{text}");
         }
@@ -318,16 +327,17 @@ mod tests {
     fn waits_are_read_in_their_many_forms() {
         assert!(WAIT.is_some());
         for (text, expected) in [
-            ("HTTP 429 Too Many Requests, Retry-After: 17", Some(17_000)),
-            ("HTTP 429 {\"retryAfter\": 20}", Some(20_000)),
-            ("HTTP 429: rate limited; try again in 90 seconds", Some(90_000)),
-            ("HTTP 503 overloaded, retry after 1500ms", Some(1_500)),
-            ("429 Too Many Requests: please try again in 2 minutes", Some(120_000)),
-            ("HTTP 503: try again in 1 hour", Some(600_000)),
-            ("HTTP 429 Too Many Requests", None),
-            ("HTTP 401 retry after 5", None),
+            ("too many requests, Retry-After: 17", Some(17_000)),
+            ("(HTTP 429): {\"retryAfter\": 20}", Some(20_000)),
+            ("rate limited; too many requests; try again in 90 seconds", Some(90_000)),
+            ("(HTTP 503): overloaded, retry after 1500ms", Some(1_500)),
+            ("Too Many Requests: please try again in 2 minutes", Some(120_000)),
+            ("(HTTP 503): try again in 1 hour", Some(600_000)),
+            ("Too Many Requests", None),
+            ("(HTTP 401): retry after 5", None),
         ] {
-            assert_eq!(classify(text, REMOTE).expect("a signal").wait, expected, "{text}");
+            let text = format!("Error POSTing to endpoint: {text}");
+            assert_eq!(classify(&text, REMOTE).expect("a signal").wait, expected, "{text}");
         }
     }
 

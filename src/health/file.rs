@@ -175,6 +175,11 @@ impl Records {
         key.owns(&entry).then_some(entry)
     }
 
+    /// Every key there is, of others' records too.
+    pub(crate) fn keys(&self) -> Vec<String> {
+        self.servers.keys().cloned().collect()
+    }
+
     /// Keeps the record of a server.
     pub(crate) fn put(&mut self, key: &Key, entry: Entry) {
         let Key { server, source, fingerprint } = key.clone();

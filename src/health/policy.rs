@@ -161,6 +161,14 @@ impl<'a> Variables<'a> {
         let Some((name, line)) = own.or_else(|| self.get("RECONNECT_COMMAND")) else { return Ok(None) };
         let words = shlex::split(&line).filter(|words| !words.is_empty());
         let mut words = words.ok_or_else(|| format!("{name}: a quote is not closed, or there is no word"))?;
+        let is_of_shell = |word: &String| {
+            matches!(word.as_str(), "&&" | "||" | "|" | ";" | "&" | ">" | ">>" | "<" | "2>&1") || word.ends_with(';')
+        };
+        if words.iter().any(is_of_shell) || words[0].starts_with(['~', '$']) {
+            return Err(format!(
+                "{name}: no shell reads this line, and it is written for one: name a script, or write sh -c '...'"
+            ));
+        }
         let program = Path::new(&words[0]);
         if program.is_relative() && program.components().count() > 1 {
             // It would be found in the project.
@@ -261,6 +269,10 @@ mod tests {
             ("restart", path(), Err(())),
             ("./restart", none(), Err(())),
             ("bin/restart", none(), Err(())),
+            ("~/bin/restart", none(), Err(())),
+            ("stop it && start it", none(), Err(())),
+            ("stop it; start it", none(), Err(())),
+            ("sh -c 'stop it && start it'", none(), Ok(true)),
             (whole, Untrusted::Unknown, Ok(false)),
         ] {
             assert_eq!(of(line, untrusted).map_err(drop), expected, "{line}");

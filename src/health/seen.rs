@@ -31,7 +31,7 @@ pub(crate) fn judged(observation: &Observation, server: &Server) -> Result<(), F
         last.map(|line| format!("; its last words: {:?}", text::shorten(line, LONGEST_WORDS))).unwrap_or_default();
     Err(Failure {
         code: code(failure),
-        error: shortened(&format!("{}: {}{last}", failure.class, failure.text())),
+        error: on_one_line(&format!("{}: {}{last}", failure.class, failure.text())),
         wait: failure.retry_after.and_then(|wait| Millis::try_from(wait.as_millis()).ok()),
     })
 }
@@ -75,10 +75,15 @@ pub(crate) fn helps(reconnect: &Reconnect, failure: &Failure) -> bool {
     }
 }
 
-/// An error on one line, bounded.
-pub(crate) fn shortened(error: &str) -> String {
+/// An error on one line.
+pub(crate) fn on_one_line(error: &str) -> String {
     let words: Vec<&str> = error.split_whitespace().collect();
-    text::shorten(&words.join(" "), LONGEST_TEXT)
+    words.join(" ")
+}
+
+/// As much of an error as is kept. Secrets have to be gone from it: a cut would tear them.
+pub(crate) fn shortened(error: &str) -> String {
+    text::shorten(error, LONGEST_TEXT)
 }
 
 /// What helps where the client signs in by itself.

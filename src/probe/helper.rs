@@ -4,7 +4,7 @@
 use std::time::{Duration, Instant};
 
 use super::deadline::Deadline;
-use super::run::{self, After, Unfinished};
+use super::run::{self, Unfinished};
 use super::system;
 use crate::interrupt::Interrupt;
 use crate::server::{Expanded, HeaderHelper, RemoteServer, Secret};
@@ -46,7 +46,7 @@ fn run(helper: &HeaderHelper, deadline: Deadline, interrupt: &Interrupt) -> Resu
     }
     command.envs(helper.provided.iter().map(|(name, value)| (name, value)));
     let end = (Instant::now() + LONGEST).min(deadline.end());
-    run::to_its_end(&mut command, end, After::End, interrupt).map_err(|error| match error {
+    run::to_its_end(&mut command, end, interrupt).map_err(|error| match error {
         Unfinished::NotStarted(error) => format!("cannot run a shell: {error}"),
         Unfinished::Failed(how) => format!("it {how}"),
     })

@@ -3,7 +3,7 @@
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-use super::run::{self, After, Unfinished};
+use super::run::{self, Unfinished};
 use super::system;
 use crate::interrupt::Interrupt;
 
@@ -25,9 +25,11 @@ pub(crate) fn reconnect(
     }
     let found = system::found(command).map_err(Unfinished::NotStarted);
     let end = Instant::now() + limit;
-    match found.and_then(|mut command| run::to_its_end(&mut command, end, After::Leave, interrupt)) {
-        Ok(_) => Ok(()),
-        Err(Unfinished::NotStarted(error)) => Err(format!("cannot start {program:?}: {error}")),
+    match found.and_then(|mut command| run::and_leave(&mut command, end, interrupt)) {
+        Ok(()) => Ok(()),
+        Err(Unfinished::NotStarted(error)) => {
+            Err(format!("cannot start {program:?} (a name alone is looked for in PATH): {error}"))
+        }
         Err(Unfinished::Failed(how)) => Err(format!("{program:?} {how}")),
     }
 }

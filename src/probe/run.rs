@@ -1,4 +1,4 @@
-//! Runs a command to its end, within a time: what makes headers, and what brings a server back. What it has started ends with it, unless that is what it was run for.
+//! Runs a command to its end, within a time: what makes headers, and what brings a server back. What it has started ends with it, or stays where that is what it was run for.
 
 use std::io::{self, Read};
 use std::process::Command;
@@ -24,22 +24,8 @@ pub(super) enum Unfinished {
     Failed(String),
 }
 
-/// What becomes of what a command has started, once it has ended well by itself.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum After {
-    /// It ends, too.
-    End,
-    /// It stays.
-    Leave,
-}
-
 /// Runs a command, and returns what it printed.
-pub(super) fn to_its_end(
-    command: &mut Command,
-    end: Instant,
-    after: After,
-    interrupt: &Interrupt,
-) -> Result<Vec<u8>, Unfinished> {
+pub(super) fn to_its_end(command: &mut Command, end: Instant, interrupt: &Interrupt) -> Result<Vec<u8>, Unfinished> {
     let (mut group, ends) = ChildGroup::spawn(command).map_err(Unfinished::NotStarted)?;
     drop(ends.stdin);
     let (sender, receiver) = mpsc::channel();
@@ -60,10 +46,6 @@ pub(super) fn to_its_end(
         // What it has left behind may hold the pipe open: its own words are there already.
         let _ = receiver.recv_timeout(SETTLING);
     }
-    if has_ended && after == After::Leave && group.status().is_some_and(|status| status.success()) {
-        group.leave();
-        return Ok(std::mem::take(&mut *printed.lock().unwrap_or_else(PoisonError::into_inner)));
-    }
     group.look();
     let patience = Patience { by_itself: None, once_asked: ONCE_ASKED };
     let (status, _) = group.end(patience, interrupt);
@@ -74,6 +56,19 @@ pub(super) fn to_its_end(
         Some(status) if has_ended => Err(Unfinished::Failed(system::describe(status))),
         _ => Err(Unfinished::Failed("did not end in its time".to_owned())),
     }
+}
+
+/// Runs a command that prints for nobody, and leaves alone what it has started, once it has ended well by itself.
+pub(super) fn and_leave(command: &mut Command, end: Instant, interrupt: &Interrupt) -> Result<(), Unfinished> {
+    let mut group = ChildGroup::spawn_silent(command).map_err(Unfinished::NotStarted)?;
+    let status = group.wait_until(end, Some(interrupt));
+    if status.is_some_and(|status| status.success()) {
+        group.leave();
+        return Ok(());
+    }
+    group.look();
+    group.end(Patience { by_itself: None, once_asked: ONCE_ASKED }, interrupt);
+    Err(Unfinished::Failed(status.map_or_else(|| "did not end in its time".to_owned(), system::describe)))
 }
 
 /// Reads to the end, or as much as a command may print.

@@ -174,6 +174,22 @@ def project_settings(claude):
     check("a project's settings neither run a reconnect command nor open the guard", "is down since" in results[1] and not ran, results)
     session.close()
 
+    session = Session(scope="user", environment={"PF_PYTHON": "python3"}, project_settings={"env": {"PF_PYTHON": "/no/such/program"}})
+    own = session.home / ".claude.json"
+    own.write_text(own.read_text().replace('"python3"', '"${PF_PYTHON}"'))
+    results, _ = session.run(claude, [OK])
+    check("an entry is expanded with what the client was started with, not with what a project's settings say", "fine" in results[0] and session.record().get("status") == "healthy", results)
+    session.close()
+    session = Session(environment={"MCP_PREFLIGHT_HEALTH_TTL_MS": "1"})
+    subprocess.run(["git", "init", "-q", str(session.folder)], check=True)
+    (session.folder / ".claude").mkdir()
+    (session.folder / ".claude/settings.local.json").write_text(json.dumps(settings))
+    session.folder = session.folder / "below"
+    session.folder.mkdir()
+    results, _ = session.run(claude, [OK, off])
+    check("nor do those at the root of its repository", "is down since" in results[1] and not any(session.folder.parent.rglob(marker)), results)
+    session.close()
+
 
 def main():
     claude = sys.argv[1]

@@ -211,11 +211,13 @@ fn what_the_guard_cannot_do_lets_the_call_through_and_is_said() {
         (&project, &["hook"], "nonsense", "no event"),
         (&project, &["hook"], "{\"tool_name\": \"mcp__s__t\"}", "hook_event_name"),
         (&project, &["hook", "--nonsense"], &call, "--nonsense"),
+        (&project, &["-v", "hook", "--nonsense"], &call, "--nonsense"),
+        (&project, &["--timeout", "2", "hook", "--nonsense"], &call, "--nonsense"),
         (&project, &["hook", "--lock", "x"], &call, "--lock"),
         (&project, &["hook", "--timeout", "soon"], &call, "soon"),
         (&project, &["hook", "--strict"], &call, "--strict"),
         (&broken, &["hook"], &call, ".mcp.json:1:"),
-        (&project, &["hook"], &event("before", "gone", "project", ""), "no configuration of the scope"),
+        (&project, &["hook"], &event("before", "gone", "project", ""), "or above has it"),
     ] {
         let run = project.run_with(arguments, input.as_bytes()).expect(0);
         assert!(run.stdout.is_empty() && run.stderr.contains(said), "{said:?} is missing: {run}");
@@ -268,6 +270,41 @@ fn a_failed_call_is_recorded_by_its_kind() {
     failed(&project, "s", "no such file");
     assert_eq!(starts(&project), asked);
     before(&project, "s", &[]).expect(0);
+}
+
+/// Nobody can ask such a server, so that only what the client itself says counts.
+#[test]
+fn a_plugins_own_words_block_nothing() {
+    let project = session(&[]);
+    for error in [
+        "connect ECONNREFUSED 127.0.0.1:5432",
+        "fetch failed",
+        "Unable to connect to database prod",
+        "429 Too Many Requests",
+        "503 Service Unavailable",
+    ] {
+        project.run_with(&["hook"], event("failed", "plugin:a:b", "plugin", error).as_bytes()).expect(0);
+        project.run_with(&["hook"], event("before", "plugin:a:b", "plugin", "").as_bytes()).expect(0);
+    }
+}
+
+#[test]
+fn a_remote_tools_own_words_block_nothing() {
+    let web = HttpServer::start("healthy");
+    let entry = json!({ "type": "http", "url": format!("http://127.0.0.1:{}/mcp", web.port), "headers": { "Authorization": "Bearer literal-token" } });
+    let project = session(&[("web", entry)]);
+    for error in [
+        "403 Forbidden",
+        "HTTP 403 Forbidden: you may not read repo x/y",
+        "Error: HTTP 503 Service Unavailable",
+        "status 401: token for jira is invalid",
+    ] {
+        failed(&project, "web", error);
+        before(&project, "web", &[]).expect(0);
+    }
+    let call = r#"Error POSTing to endpoint: {"error":{"code":-32602,"message":"row 401 is bad"}}"#;
+    failed(&project, "web", call);
+    before(&project, "web", &[]).expect(0);
 }
 
 /// What fails at once is one failure, whoever tells of it.
@@ -411,18 +448,18 @@ fn a_command_brings_a_server_back() {
     assert_eq!(records(&project)["my.server"]["restoredBy"], "reconnect");
 }
 
-/// A service manager is asked and ends; a script may start the server itself, and leave it behind.
+/// A service manager is asked and ends; a script may start the server itself, and leave it behind, with words that nobody reads.
 #[test]
 fn what_a_command_has_started_stays() {
-    let project = session(&[(
-        "s",
-        json!({ "command": "sh", "args": ["-c", format!("kill -0 $(cat pid) && exec {} stdio {}", fake_server(), scenario("healthy"))] }),
-    )]);
-    let project = project.env("MCP_PREFLIGHT_RECONNECT_S", "sh -c 'sleep 30 & echo $! > pid'");
+    let entry = json!({ "command": "sh", "args": ["-c", format!("test -e alive && exec {} stdio {}", fake_server(), scenario("healthy"))] });
+    let project = session(&[("s", entry)]);
+    project.write("start.sh", "#!/bin/sh\nnohup sh -c 'echo $$ > pid; touch alive; while test ! -e stop; do echo words; echo more >&2; sleep 0.05; done; touch stopped' &\nwhile test ! -e alive; do sleep 0.05; done\n");
+    let project = project.env("MCP_PREFLIGHT_RECONNECT_S", "sh start.sh");
     before(&project, "s", &[]).expect(0);
-    let pid: i32 = project.read("pid").trim().parse().expect("a number");
-    let pid = rustix::process::Pid::from_raw(pid).expect("a process");
-    rustix::process::kill_process(pid, rustix::process::Signal::KILL).expect("it is still there");
+    assert_eq!(records(&project)["s"]["restoredBy"], "reconnect");
+    // It still lives, and can still speak.
+    project.write("stop", "");
+    crate::signals::eventually("it ends by itself", || project.path("stopped").exists());
 }
 
 #[test]

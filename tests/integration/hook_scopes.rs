@@ -30,7 +30,7 @@ fn the_scope_that_the_client_names_decides() {
     let text = project.read("home/.claude/mcp-health-cache.json");
     assert_eq!(text.matches("\"server\": \"s\"").count(), 3, "{text}");
     let run = call(&project, "before", "t", "user").expect(0);
-    assert!(run.stderr.contains("no configuration of the scope \"user\" has it"), "{run}");
+    assert!(run.stderr.contains(".claude.json has it not, in the scope \"user\""), "{run}");
 }
 
 /// Seen on the client: what a person's file says of a folder, it says by the root of the repository.
@@ -51,8 +51,10 @@ fn a_folder_is_known_by_the_root_of_its_repository() {
     // A worktree of it, too; a submodule is a repository of its own.
     project.write("tree/.git", format!("gitdir: {root}/.git/worktrees/tree\n"));
     let stranger = project.env("CLAUDE_PROJECT_DIR", &format!("{root}/tree"));
-    assert!(call(&stranger, "before", "s", "local").expect(0).stderr.contains("no configuration of the scope"));
+    assert!(call(&stranger, "before", "s", "local").expect(0).stderr.contains("has it not, in the scope"));
     let project = stranger;
+    project.write(".git/HEAD", "ref: refs/heads/main\n");
+    std::fs::create_dir_all(project.path(".git/objects")).expect("a folder");
     project.write(".git/worktrees/tree/gitdir", format!("{root}/tree/.git\n"));
     project.write(".git/worktrees/tree/commondir", "../..\n");
     project.write("sub/module/.git", "gitdir: ../../.git/modules/module\n");
@@ -63,7 +65,7 @@ fn a_folder_is_known_by_the_root_of_its_repository() {
     project.write(".git/worktrees/tree/gitdir", "../../../tree/.git\n");
     assert!(call(&project, "before", "s", "local").expect(2).stderr.contains("./of-root"));
     let project = project.env("CLAUDE_PROJECT_DIR", &format!("{root}/sub/module"));
-    assert!(call(&project, "before", "s", "local").expect(0).stderr.contains("no configuration of the scope"));
+    assert!(call(&project, "before", "s", "local").expect(0).stderr.contains("has it not, in the scope"));
 }
 
 /// In CI the client starts a project's servers in folders that nobody has trusted, and says so.
@@ -141,6 +143,60 @@ fn servers_of_the_command_line_are_found_where_they_were_named() {
     let project = project.env("ECC_MCP_CONFIG_PATH", "missing.json:agent.json");
     let run = call(&project, "before", "s", "dynamic").expect(2);
     assert!(run.stderr.contains("./of-agent") && run.stderr.contains("missing.json"), "{run}");
+}
+
+/// Seen on the client: a worktree of a bare repository is known by that.
+#[test]
+fn a_worktree_of_a_bare_repository_is_known_by_that() {
+    let project = session(&[]);
+    let root = folder(&project);
+    for (name, text) in [("HEAD", "ref: refs/heads/main\n"), ("worktrees/tree/commondir", "../..\n")] {
+        project.write(&format!("hub.git/{name}"), text);
+    }
+    std::fs::create_dir_all(project.path("hub.git/objects")).expect("a folder");
+    project.write("hub.git/worktrees/tree/gitdir", format!("{root}/tree/.git\n"));
+    project.write("tree/.git", format!("gitdir: {root}/hub.git/worktrees/tree\n"));
+    own_file(
+        &project,
+        &json!({}),
+        &json!({ format!("{root}/hub.git"): { "mcpServers": { "s": { "command": "./of-hub" } } } }),
+    );
+    let project = project.env("CLAUDE_PROJECT_DIR", &format!("{root}/tree"));
+    assert!(call(&project, "before", "s", "local").expect(2).stderr.contains("./of-hub"));
+}
+
+/// Seen on the client: of the root of a repository it reads the settings that are one person's alone, wherever below it is started.
+#[test]
+fn settings_of_the_repositorys_root_are_the_projects_too() {
+    let project = session(&[]);
+    std::fs::create_dir_all(project.path(".git")).expect("a folder");
+    project.write("sub/.mcp.json", json!({ "mcpServers": { "s": { "command": "./nope" } } }).to_string());
+    project.write(
+        ".claude/settings.local.json",
+        r#"{"env": {"MCP_PREFLIGHT_RECONNECT_COMMAND": "touch ran"}, "disabledMcpjsonServers": ["s"]}"#,
+    );
+    let gate = project.run_in("sub", &["tools"]).expect(0);
+    assert!(gate.stdout.contains("s (skipped)"), "{gate}");
+    let sub = format!("{}/sub", folder(&project));
+    let project = project.env("CLAUDE_PROJECT_DIR", &sub).env("MCP_PREFLIGHT_RECONNECT_COMMAND", "touch ran");
+    let run = call(&project, "before", "s", "project").expect(2);
+    assert!(run.stderr.contains("passed over: MCP_PREFLIGHT_RECONNECT_COMMAND"), "{run}");
+    assert!(!project.path("ran").exists() && !project.path("sub/ran").exists());
+}
+
+/// The client expands with the values it was started with.
+#[test]
+fn an_entry_whose_variables_the_project_has_overwritten_is_a_doubt() {
+    let server = crate::harness::HttpServer::start("healthy");
+    let project = session(&[]);
+    let url = format!("${{API_BASE:-http://127.0.0.1:9}}/mcp?{}", server.port);
+    own_file(&project, &json!({ "s": { "type": "http", "url": url, "headers": { "X": "${TOKEN}" } } }), &json!({}));
+    let base = format!("http://127.0.0.1:{}", server.port);
+    project.write(".claude/settings.json", json!({ "env": { "API_BASE": base } }).to_string());
+    let project = project.env("API_BASE", &base).env("TOKEN", "secret-of-the-person");
+    let run = call(&project, "before", "s", "user").expect(0);
+    assert!(run.stderr.contains("the project's settings set API_BASE"), "{run}");
+    assert!(server.requests().is_empty());
 }
 
 /// A folder that somebody downloaded, below one that somebody trusts.

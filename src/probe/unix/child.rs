@@ -30,13 +30,28 @@ impl ChildGroup {
     ///
     /// # Errors
     /// When the system cannot start it.
-    #[expect(clippy::disallowed_methods, reason = "this is the one room that starts processes")]
     pub(in crate::probe) fn spawn(command: &mut Command) -> io::Result<(Self, Ends)> {
-        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).process_group(0);
-        let mut child = command.spawn()?;
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut group = Self::start(command)?;
+        let child = &mut group.child;
         let ends = Ends { stdin: child.stdin.take(), stdout: child.stdout.take(), stderr: child.stderr.take() };
+        Ok((group, ends))
+    }
+
+    /// Starts `command` in a new process group that reads nothing, and whose words nobody reads.
+    ///
+    /// # Errors
+    /// When the system cannot start it.
+    pub(in crate::probe) fn spawn_silent(command: &mut Command) -> io::Result<Self> {
+        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+        Self::start(command)
+    }
+
+    #[expect(clippy::disallowed_methods, reason = "this is the one room that starts processes")]
+    fn start(command: &mut Command) -> io::Result<Self> {
+        let child = command.process_group(0).spawn()?;
         let group = Pid::from_child(&child);
-        Ok((Self { child, group, status: None, started: Vec::new(), is_over: false }, ends))
+        Ok(Self { child, group, status: None, started: Vec::new(), is_over: false })
     }
 
     /// The exit status, if the process has ended.

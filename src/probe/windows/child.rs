@@ -60,15 +60,30 @@ impl ChildGroup {
     /// When the system cannot start it.
     pub(in crate::probe) fn spawn(command: &mut Command) -> io::Result<(Self, Ends)> {
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut group = Self::start(command)?;
+        let child = &mut group.child;
+        let ends = Ends { stdin: child.stdin().take(), stdout: child.stdout().take(), stderr: child.stderr().take() };
+        Ok((group, ends))
+    }
+
+    /// Starts `command` in a new job that reads nothing, and whose words nobody reads.
+    ///
+    /// # Errors
+    /// When the system cannot start it.
+    pub(in crate::probe) fn spawn_silent(command: &mut Command) -> io::Result<Self> {
+        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+        Self::start(command)
+    }
+
+    fn start(command: &mut Command) -> io::Result<Self> {
         let mut limits = ExtendedLimitInfo::new();
         limits.limit_kill_on_job_close();
         let job = Arc::new(Job::create_with_limit_info(&limits).map_err(io::Error::other)?);
         let mut wrap = CommandWrap::from(std::mem::replace(command, Command::new("")));
         // In this order: the flags of the later one count, and its child is in its job before the earlier one wakes it.
         wrap.wrap(JobObject).wrap(InJob(Arc::clone(&job)));
-        let mut child = wrap.spawn()?;
-        let ends = Ends { stdin: child.stdin().take(), stdout: child.stdout().take(), stderr: child.stderr().take() };
-        Ok((Self { child, job, status: None, is_over: false }, ends))
+        let child = wrap.spawn()?;
+        Ok(Self { child, job, status: None, is_over: false })
     }
 
     /// The exit status, if the process has ended.
