@@ -116,7 +116,7 @@ impl<'a> Guard<'a> {
         let failure = Failure { code: signal.code, error, wait: signal.wait };
         match &running.entry {
             Ok(server) if signal.is_refutable => {
-                self.memory.doubt(&key);
+                self.memory.doubt(&key, signal.is_certain.then_some(failure));
                 self.ask(server, &key, &running);
             }
             Ok(server) => {

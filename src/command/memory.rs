@@ -173,12 +173,17 @@ impl Memory {
         self.change(|records, now| records.put(key, succeeded(Some(failing), now, &self.policy, Some("reconnect"))));
     }
 
-    /// From now on nothing fresh is known of a server that was healthy.
-    pub(super) fn doubt(&self, key: &Key) {
+    /// From now on nothing fresh is known of a server that was healthy; what its call failed with is kept, where that is the server's.
+    pub(super) fn doubt(&self, key: &Key, failure: Option<Failure>) {
         self.change(|records, now| {
-            if let Some(entry) = records.get(key).filter(|entry| entry.status == Status::Healthy) {
-                records.put(key, Entry { expires_at: now, ..entry });
+            let known = records.get(key);
+            let entry = known.clone().unwrap_or_else(|| Entry { checked_at: now, ..Entry::default() });
+            if entry.status == Status::Unhealthy || known.is_none() && failure.is_none() {
+                return;
             }
+            let (error, code) = failure.map(|failure| (failure.error, failure.code)).unzip();
+            let (last_error, last_failure_code) = (error.or(entry.last_error), code.or(entry.last_failure_code));
+            records.put(key, Entry { expires_at: now, last_error, last_failure_code, ..entry });
         });
     }
 }

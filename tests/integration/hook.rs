@@ -255,6 +255,8 @@ fn a_failed_call_is_recorded_by_its_kind() {
     // A connection that broke may be there again: the server itself is asked.
     failed(&project, "s", "Connection closed");
     assert_eq!((&records(&project)["s"]["status"], starts(&project)), (&json!("healthy"), 1));
+    assert_eq!(records(&project)["s"]["lastError"], "Connection closed");
+    assert_eq!(records(&project)["s"]["lastFailureCode"], "transport");
     failed(&project, "dead", "Connection closed");
     assert_eq!(records(&project)["dead"]["lastFailureCode"], "spawn");
     // A tool's own words are none of the server's: it is asked at most.
