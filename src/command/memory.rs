@@ -119,9 +119,9 @@ impl Memory {
 
     /// Changes the records; `None` where that cannot be, which is said.
     fn change<T>(&self, change: impl FnOnce(&mut Records, Millis) -> T) -> Option<T> {
-        let now = now();
         let changed = match &self.file {
-            Some(file) => file.update(now, |records| change(records, now)),
+            // The time once the file is ours: waiting for it takes some.
+            Some(file) => file.update(now(), |records| change(records, now())),
             None => Err(NO_PLACE.to_owned()),
         };
         match changed {

@@ -46,7 +46,7 @@ pub(crate) fn decide(entry: Option<&Entry>, now: Millis) -> Decision {
 
 /// Until when somebody else is asking the server.
 pub(crate) fn leased_until(entry: Option<&Entry>, now: Millis) -> Option<Millis> {
-    entry?.probing_until.filter(|until| now < *until && *until <= now + LONGEST_LEASE)
+    entry?.probing_until.filter(|until| now < *until && *until <= now + LONGEST_LEASE + SKEW)
 }
 
 /// The record of a server that has just answered. What it failed with last stays readable.
@@ -106,7 +106,7 @@ pub(crate) fn failed(before: Option<&Entry>, failure: Failure, now: Millis, poli
 mod tests {
     use proptest::prelude::*;
 
-    use super::{Decision, LONGEST_WAIT, SKEW, decide, failed, leased_until, succeeded};
+    use super::{Decision, LONGEST_LEASE, LONGEST_WAIT, SKEW, decide, failed, leased_until, succeeded};
     use crate::health::policy::Policy;
     use crate::health::{Entry, Failure, FailureCode, Millis, Status};
 
@@ -202,6 +202,9 @@ mod tests {
         let lease = |until| Some(Entry { probing_until: Some(until), ..Entry::default() });
         assert_eq!(leased_until(lease(NOW + 5_000).as_ref(), NOW), Some(NOW + 5_000));
         assert_eq!(leased_until(lease(NOW).as_ref(), NOW), None);
+        // Who looked at the clock before the other one took his turn, and waited for the file, is behind.
+        let longest = NOW + LONGEST_LEASE;
+        assert_eq!(leased_until(lease(longest + 50).as_ref(), NOW), Some(longest + 50));
         assert_eq!(leased_until(lease(NOW + 10_000_000).as_ref(), NOW), None);
         assert_eq!(leased_until(None, NOW), None);
     }

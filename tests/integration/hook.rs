@@ -503,17 +503,17 @@ fn a_command_that_hangs_or_fails_has_its_time_and_is_named() {
 /// Twenty calls at once: one of them asks, all of them know.
 #[test]
 fn twenty_hooks_at_once_ask_a_server_once() {
-    for (name, code, most) in [("healthy", 0, 1), ("silent-start", 2, 1)] {
+    for (name, code, time) in [("healthy", 0, "60"), ("silent-start", 2, "2")] {
         let project = session(&[("s", stdio(name))]);
         let call = event("before", "s", "project", "");
         std::thread::scope(|scope| {
             let runs: Vec<_> =
-                (0..20).map(|_| scope.spawn(|| project.run_with(&["hook", "-t", "1"], call.as_bytes()))).collect();
+                (0..20).map(|_| scope.spawn(|| project.run_with(&["hook", "-t", time], call.as_bytes()))).collect();
             for run in runs {
                 run.join().expect("an end").expect(code);
             }
         });
-        assert_eq!(starts(&project), most, "{name}");
+        assert_eq!(starts(&project), 1, "{name}");
     }
 }
 
