@@ -56,7 +56,7 @@ impl<'a> Guard<'a> {
         }
         say_all(&complaints);
         let file = hook.file.as_ref().map(|path| here.join(path));
-        let file = file.or_else(|| variables.file()).map(HealthFile::new);
+        let file = file.or_else(|| variables.file()).map(|path| HealthFile::new(&path));
         // A path on the command line is counted from where the hook runs.
         let given = settings.configs.iter().map(|path| here.join(path));
         let configs = given.chain(variables.configs()).collect();

@@ -99,8 +99,7 @@ impl Source for McpJson {
     /// Only servers of a project can be rejected, or stand behind another one; those of a file given with `--mcp-config` are asked for (1.3).
     fn settle(&self, configuration: &mut Configuration, environment: &Environment) {
         let variables = Variables::read(environment);
-        let scopes = claude_own::scopes(environment);
-        for member in &scopes.local {
+        for member in &claude_own::local_servers(environment) {
             let file = File { path: Path::new(""), is_found: true, is_given: false, environment };
             // One of this folder wins over the project's of the same name.
             let same = |known: &&mut Server| known.name.as_str() == member.key;
@@ -114,7 +113,9 @@ impl Source for McpJson {
         }
         let findings = claude_settings::reject(&mut configuration.servers, environment);
         configuration.findings.extend(findings);
-        configuration.elsewhere.extend(scopes.user.iter().map(|member| ServerName::new(member.key.as_str())));
+        configuration
+            .elsewhere
+            .extend(claude_own::user_servers(environment).iter().map(|member| ServerName::new(member.key.as_str())));
     }
 }
 

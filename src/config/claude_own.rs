@@ -9,26 +9,12 @@ use crate::document::{Document, Member, Node, Syntax};
 use crate::environment::Environment;
 use crate::files;
 
-/// Servers of a person's own file.
-#[derive(Debug, Default)]
-pub(super) struct Scopes {
-    /// Of this folder; they win over the project's.
-    pub(super) local: Vec<Member>,
-    /// Of every folder; the project's win over them.
-    pub(super) user: Vec<Member>,
-}
-
-/// The servers of a person's own file.
-pub(super) fn scopes(environment: &Environment) -> Scopes {
-    Scopes { local: local_servers(environment), user: user_servers(environment) }
-}
-
-/// Those of this folder.
+/// The servers of a person's own file for this folder; they win over the project's.
 pub(super) fn local_servers(environment: &Environment) -> Vec<Member> {
     members(of_folder(&project_root(environment), "mcpServers", environment))
 }
 
-/// Those of every folder.
+/// Those for every folder; the project's win over them.
 pub(super) fn user_servers(environment: &Environment) -> Vec<Member> {
     members(own(&["mcpServers"], environment))
 }

@@ -21,7 +21,7 @@ const LOOK_ALIKES: [&str; 4] = ["mcp.json", ".mcp.jsonc", ".claude/mcp.json", ".
 /// switched off for this folder (`disabledMcpServers`). Returns what there is to say of the files.
 pub(super) fn reject(servers: &mut [Server], environment: &Environment) -> Vec<Finding> {
     let mut findings = Vec::new();
-    for path in settings(environment) {
+    for Place { path, .. } in settings(environment) {
         // What cannot be read is said by `restrict`.
         let Some(root) = read(&path, environment, &mut Vec::new()) else { continue };
         let Ok(root) = root.object("") else { continue };
@@ -44,7 +44,7 @@ pub(super) fn reject(servers: &mut [Server], environment: &Environment) -> Vec<F
 pub(super) fn restrict(servers: &mut [Server], environment: &Environment) -> Vec<Finding> {
     let mut policy = Policy::default();
     let mut findings = Vec::new();
-    for path in settings(environment) {
+    for Place { path, .. } in settings(environment) {
         if let Some(root) = read(&path, environment, &mut findings)
             && let Ok(root) = root.object("")
         {
@@ -74,9 +74,9 @@ pub(super) fn approves(name: &str, environment: &Environment) -> bool {
         node.and_then(Node::array).unwrap_or_default().iter().any(|node| node.text() == Some(name))
     };
     let (every, some) = ("enableAllProjectMcpServers", "enabledMcpjsonServers");
-    let in_settings = settings(environment).iter().any(|path| {
-        let counts = is_trusted || is_of_person(path, environment);
-        let root = if counts { read(path, environment, &mut Vec::new()) } else { None };
+    let in_settings = settings(environment).iter().any(|place| {
+        let counts = is_trusted || place.is_of_person;
+        let root = if counts { read(&place.path, environment, &mut Vec::new()) } else { None };
         let root = root.as_ref().and_then(|root| root.object("").ok());
         root.is_some_and(|root| all(root.get(every)) || named(root.get(some)))
     });
@@ -88,10 +88,10 @@ pub(super) fn approves(name: &str, environment: &Environment) -> bool {
 /// that the client may read where this tool cannot. Settings that say where the person's own files are could as well name themselves as
 /// such: then nothing in them is the person's.
 pub(super) fn set_by_project(environment: &Environment) -> Option<Vec<String>> {
-    let paths = of_project(environment);
-    let is_own = paths.iter().all(|path| is_of_person(path, environment));
+    let places = of_project(environment);
+    let is_own = places.iter().all(|place| place.is_of_person);
     let mut names = Vec::new();
-    for path in &paths {
+    for Place { path, .. } in &places {
         let bytes = match files::read_own(path) {
             Ok(bytes) => bytes,
             // A file that is only too large for this tool may be read by the client; what is none it passes over.
@@ -120,23 +120,35 @@ pub(super) fn managed() -> Option<Finding> {
     })
 }
 
+/// A file of settings.
+struct Place {
+    path: PathBuf,
+    /// Whether they are the person's, or those of the machine: a project cannot give itself more.
+    is_of_person: bool,
+}
+
 /// Settings of the project: those of this folder, and what the root of its repository keeps for one person alone (seen on 2.1.332: of the root's
-/// two files only that one, committed or not; in a worktree the main repository's).
-fn of_project(environment: &Environment) -> Vec<PathBuf> {
+/// two files only that one, committed or not; in a worktree the main repository's). Those in the person's own folder are the person's.
+fn of_project(environment: &Environment) -> Vec<Place> {
     let here = [".claude/settings.json", ".claude/settings.local.json"].map(|name| environment.folder.join(name));
     let of_root = project_root(environment).join(".claude/settings.local.json");
     let is_elsewhere = !here.iter().any(|path| files::is_same(path, &of_root));
-    here.into_iter().chain(is_elsewhere.then_some(of_root)).collect()
+    let own = user_folder(environment);
+    let place = |path: PathBuf| {
+        let is_of_person = own.as_ref().is_some_and(|folder| path.starts_with(folder));
+        Place { path, is_of_person }
+    };
+    here.into_iter().chain(is_elsewhere.then_some(of_root)).map(place).collect()
 }
 
 /// The settings that count here; each wins over those before it.
-fn settings(environment: &Environment) -> Vec<PathBuf> {
+fn settings(environment: &Environment) -> Vec<Place> {
     let user = user_folder(environment).map(|folder| folder.join("settings.json"));
-    let mut paths: Vec<PathBuf> = user.into_iter().collect();
-    paths.extend(of_project(environment));
-    paths.push(PathBuf::from(MANAGED_SETTINGS));
-    paths.dedup();
-    paths
+    let own = user.into_iter().map(|path| Place { path, is_of_person: true });
+    let machine = Place { path: PathBuf::from(MANAGED_SETTINGS), is_of_person: true };
+    let mut places: Vec<Place> = own.chain(of_project(environment)).chain(std::iter::once(machine)).collect();
+    places.dedup_by(|place, before| place.path == before.path);
+    places
 }
 
 fn read(path: &Path, environment: &Environment, findings: &mut Vec<Finding>) -> Option<Node> {
@@ -165,12 +177,6 @@ fn mark(servers: &mut [Server], names: Option<&Node>, reason: &str, is_meant: fn
     }
 }
 
-/// Whether these settings are the person's, or those of the machine: a project cannot give itself more.
-fn is_of_person(path: &Path, environment: &Environment) -> bool {
-    !of_project(environment).iter().any(|other| other == path)
-        || user_folder(environment).is_some_and(|folder| path.starts_with(folder))
-}
-
 /// What `env` of settings gives.
 pub(super) struct Variables {
     /// The environment in which `${VAR}` is expanded: with that of the person's and the machine's settings (`clients.md` 1.4).
@@ -183,12 +189,12 @@ impl Variables {
     /// Reads the settings.
     pub(super) fn read(environment: &Environment) -> Self {
         let (mut own, mut given) = (Vec::new(), Vec::new());
-        for path in settings(environment) {
+        for Place { path, is_of_person } in settings(environment) {
             let variables = variables(&path, environment);
             let value =
                 |value: &String| Expanded { written: "(settings)".to_owned(), value: Secret::new(value.clone()) };
             given.extend(variables.iter().map(|(name, text)| (name.clone(), value(text))));
-            if is_of_person(&path, environment) {
+            if is_of_person {
                 own.extend(variables);
             }
         }

@@ -43,6 +43,14 @@ pub(crate) fn is_same(path: &Path, other: &Path) -> bool {
     path == other || path.canonicalize().is_ok_and(|path| other.canonicalize().is_ok_and(|other| path == other))
 }
 
+/// Where a file is to be written: what a link leads to is replaced, not the link, also where nothing is there yet.
+pub(crate) fn behind_link(path: &Path) -> PathBuf {
+    path.canonicalize().unwrap_or_else(|_| match path.read_link() {
+        Ok(target) => path.parent().map_or_else(|| target.clone(), |folder| folder.join(&target)),
+        Err(_) => path.to_path_buf(),
+    })
+}
+
 /// A path with its links resolved, as far as they can be.
 pub(crate) fn resolved(path: &Path) -> PathBuf {
     let Ok(found) = path.canonicalize() else { return path.to_path_buf() };

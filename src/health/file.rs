@@ -44,13 +44,9 @@ enum Problem {
 }
 
 impl HealthFile {
-    /// The file at a path, there or not. A link is followed: what it leads to is replaced, not the link.
-    pub(crate) fn new(path: PathBuf) -> Self {
-        let path = fs::canonicalize(&path).unwrap_or_else(|_| match fs::read_link(&path) {
-            Ok(target) => path.parent().map_or_else(|| target.clone(), |folder| folder.join(&target)),
-            Err(_) => path,
-        });
-        Self { path }
+    /// The file at a path, there or not.
+    pub(crate) fn new(path: &Path) -> Self {
+        Self { path: files::behind_link(path) }
     }
 
     /// The records as they are now, without waiting for anybody; none where the file is missing, or cannot be understood.
@@ -240,7 +236,7 @@ mod tests {
     fn file() -> (tempfile::TempDir, HealthFile, PathBuf) {
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("new/health.json");
-        (folder, HealthFile::new(path.clone()), path)
+        (folder, HealthFile::new(&path), path)
     }
 
     #[test]
@@ -302,7 +298,7 @@ mod tests {
             .map(|number| {
                 let path = path.clone();
                 std::thread::spawn(move || {
-                    let file = HealthFile::new(path);
+                    let file = HealthFile::new(&path);
                     file.update(NOW, |records| records.put(&key(&format!("s{number}"), "/a"), healthy()))
                         .expect("written");
                 })
@@ -311,7 +307,7 @@ mod tests {
         for thread in threads {
             thread.join().expect("an end");
         }
-        let records = HealthFile::new(path).glance();
+        let records = HealthFile::new(&path).glance();
         assert!((0..16).all(|number| records.get(&key(&format!("s{number}"), "/a")).is_some()));
     }
 

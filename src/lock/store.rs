@@ -27,11 +27,7 @@ impl Store {
     /// # Errors
     /// [`Error::Unreadable`] when there is one that cannot be read.
     pub(crate) fn open(path: &Path, shown: String) -> Result<Self, Error> {
-        // A link is followed: the file it leads to is replaced, not the link.
-        let path = fs::canonicalize(path).unwrap_or_else(|_| match fs::read_link(path) {
-            Ok(target) => path.parent().map_or_else(|| target.clone(), |folder| folder.join(&target)),
-            Err(_) => path.to_path_buf(),
-        });
+        let path = files::behind_link(path);
         match read(&path) {
             Ok(bytes) => Ok(Self { path, shown, bytes }),
             Err(source) => Err(Error::Unreadable { what: "lock", path: shown, source }),
